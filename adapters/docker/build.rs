@@ -27,6 +27,11 @@ fn main() {
     rustc.args(["--edition", "2024", "--crate-name", "relay", "--target", &variable("TARGET")]);
     let options = ["target-feature=+crt-static", "panic=abort", "opt-level=s", "strip=symbols", "lto=fat"];
     rustc.args(options.iter().flat_map(|option| ["-C", option])).arg("-o").arg(program).arg(SOURCE);
+    // Set where cargo was told of one, as for another architecture.
+    println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
+    if let Some(linker) = std::env::var_os("RUSTC_LINKER") {
+        rustc.arg("-C").arg(format!("linker={}", linker.display()));
+    }
     let compiled = rustc.status();
     if !compiled.as_ref().is_ok_and(|status| status.success()) {
         panic!(

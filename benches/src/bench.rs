@@ -22,6 +22,8 @@ pub(crate) const LANGUAGES: [&str; 3] = ["python", "javascript", "php"];
 pub(crate) struct Bench {
     pub(crate) rounds: usize,
     pub(crate) peers: Peers,
+    /// Whether our packages are measured, too: they have to be made and installed first.
+    pub(crate) packages: bool,
     pub(crate) runtime: Runtime,
     pub(crate) only: Option<String>,
 }

@@ -67,6 +67,17 @@ impl Driver {
         Ok(self.ask(&json!({"do": "fresh", "code": code, "times": times}))?.ms)
     }
 
+    /// What importing our package took, in milliseconds.
+    pub(crate) fn import(&mut self) -> Result<f64> {
+        let answer = self.ask(&json!({"do": "import"}))?;
+        answer.ms.first().copied().ok_or_else(|| anyhow!("the package told no time"))
+    }
+
+    /// Milliseconds of one call of a function of the program: `code` calls it `CALLS` times.
+    pub(crate) fn callback(&mut self, code: &str, times: usize) -> Result<Vec<f64>> {
+        Ok(self.ask(&json!({"do": "callback", "code": code, "times": times}))?.ms)
+    }
+
     /// Calls on one kept sandbox: milliseconds of each.
     pub(crate) fn warm(&mut self, code: &str, times: usize) -> Result<Vec<f64>> {
         Ok(self.ask(&json!({"do": "warm", "code": code, "times": times}))?.ms)

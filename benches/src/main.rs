@@ -21,6 +21,7 @@ mod node;
 #[path = "../../adapters/kubernetes/tests/cluster/objects.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
 mod objects;
+mod packages;
 mod parked;
 mod peers;
 mod phases;
@@ -56,7 +57,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, warm, process, compute, idle, mcp, timeout, state, life, shell, docker, cluster, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, package, warm, process, compute, idle, mcp, timeout, state, life, shell, docker, cluster, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -71,6 +72,9 @@ struct Arguments {
     /// Install the peers (pip, npm) into the cache folder first
     #[arg(long)]
     install_peers: bool,
+    /// Install the packages for Python and Node.js from this folder, which `cargo xtask dist` made, and measure the rows `package`, which are left out otherwise unless --only names them
+    #[arg(long, value_name = "DIR")]
+    packages: Option<PathBuf>,
     /// Print where the time of a run goes, instead of the table
     #[arg(long, value_name = "WHAT")]
     profile: Option<Profile>,
@@ -97,8 +101,9 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 14] = [
+const GROUPS: [(&str, Group); 15] = [
     ("fresh, ready, throughput", fresh::rows),
+    ("package", packages::rows),
     ("warm", warm::rows),
     ("process", process::rows),
     ("mcp", mcp::rows),
@@ -139,7 +144,13 @@ fn main() -> Result<()> {
     if arguments.install_peers {
         peers.install()?;
     }
-    let bench = Bench { rounds: arguments.rounds.max(1), peers, runtime, only: arguments.only.clone() };
+    if let Some(folder) = &arguments.packages {
+        peers.install_packages(folder)?;
+    }
+    let packages = arguments.packages.is_some()
+        || arguments.only.as_ref().is_some_and(|word| word.starts_with("package"));
+    let bench =
+        Bench { rounds: arguments.rounds.max(1), peers, packages, runtime, only: arguments.only.clone() };
     match arguments.profile {
         Some(Profile::Fresh) => say(&profile::fresh(&bench)?),
         Some(Profile::Process) => say(&phases::process(&bench)?),
@@ -150,7 +161,10 @@ fn main() -> Result<()> {
 fn measure(bench: &Bench, json: Option<PathBuf>) -> Result<()> {
     let mut machine = Machine::look();
     let peers: Vec<String> = match bench.peers.wanted() {
-        true => Peer::ALL.into_iter().map(|peer| bench.peers.describe(peer)).collect(),
+        true => {
+            let also = Peer::OF_PACKAGES.into_iter().filter(|_| bench.packages);
+            Peer::ALL.into_iter().chain(also).map(|peer| bench.peers.describe(peer)).collect()
+        }
         false => vec!["peers left out (--no-peers)".into()],
     };
     let mut rows = Vec::new();

@@ -11,6 +11,7 @@
 //! | files that are open | [`open`] |
 //! | disks that are full, what can be looked at there | [`disk`], [`looked`] |
 //! | state that was changed | [`altered`], [`mended`] |
+//! | the next release: old guests, what is said, what is carried | [`released`] |
 //! | other builds of guests, what was lost, clocks that go on | [`upgraded`], [`lost`], [`clocks`] |
 //! | room that is bounded and comes back | [`room`] |
 
@@ -31,6 +32,7 @@ mod mended;
 mod open;
 mod php;
 mod randomness;
+mod released;
 mod room;
 mod runs;
 mod shared;

@@ -9,7 +9,7 @@ use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 
 use crate::damaged::another_build_among_others;
 
-const REASON: &str = "another build of the javascript guest";
+const REASON: &str = "its memory belongs to another build of the javascript guest, and is kept";
 
 /// An installation whose JavaScript guest is another build.
 struct Other(tempfile::TempDir);
@@ -105,7 +105,7 @@ fn lif_03_the_command_line_says_that_variables_are_lost_and_that_a_guest_is_comp
     };
     let (value, said) = eval("typeof x");
     assert_eq!(value, "undefined\n", "{said}");
-    let lost = format!("note: the interpreter is fresh; the variables are lost ({REASON})\n");
+    let lost = format!("note: the interpreter is fresh, without the variables of before ({REASON})\n");
     assert!(said.ends_with(&lost), "{said}");
     assert!(said.starts_with("note: the javascript guest is compiled for this machine, once;"), "{said}");
     assert!(said.contains("\nnote: the javascript guest is compiled; it took "), "{said}");

@@ -26,7 +26,7 @@ fn is_id(text: &str) -> bool {
 /// Every test function whose name begins like an id: the id, and where it stands.
 fn tests() -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in files(&["rs", "py"]) {
+    for file in files(&["rs", "py", "mjs"]) {
         let text = read(&file);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         // Those of a list have their attribute where they are run.
@@ -39,8 +39,9 @@ fn tests() -> BTreeMap<String, Vec<String>> {
         });
         let in_python =
             lines.iter().filter_map(|line| line.trim_start_matches("async ").strip_prefix("def test_"));
-        for function in functions.chain(in_python) {
-            let mut words = function.split('_');
+        let in_javascript = lines.iter().filter_map(|line| line.strip_prefix("test(\""));
+        for function in functions.chain(in_python).chain(in_javascript) {
+            let mut words = function.split(['_', '-', ':']);
             let id = match (words.next(), words.next()) {
                 (Some(family), Some(number)) => format!("{}-{number}", family.to_uppercase()),
                 _ => continue,

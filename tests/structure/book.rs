@@ -18,7 +18,7 @@ const WANTED: [&str; 9] = [
     "examples/README.md",
 ];
 /// Most lines of the README.
-const README: usize = 120;
+const README: usize = 135;
 
 /// The lines of a document that are prose: fenced blocks are left empty, and so is what stands in backticks.
 fn prose(text: &str) -> Vec<String> {

@@ -9,13 +9,13 @@ use serde_json::Value as Json;
 use super::root;
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 32] = [
+const OURS: [(&str, &[&str]); 33] = [
     ("dormouse-types", &[]),
     ("dormouse-files", &["dormouse-types"]),
     ("dormouse-core", &["dormouse-files", "dormouse-types"]),
     ("dormouse-store", &["dormouse-core"]),
     ("dormouse-wasm", &["dormouse-core", "dormouse-files"]),
-    ("dormouse", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
+    ("dormouse-sandbox", &["dormouse-core", "dormouse-store", "dormouse-wasm"]),
     ("dormouse-archives", &["dormouse-core"]),
     ("dormouse-tools", &["dormouse-archives", "dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
@@ -29,12 +29,13 @@ const OURS: [(&str, &[&str]); 32] = [
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-scenario", &["dormouse-core", "dormouse-models", "dormouse-sources"]),
     ("dormouse-sources", &["dormouse-core", "dormouse-http", "dormouse-tools"]),
-    ("dormouse-sdk", &["dormouse", "dormouse-tools"]),
-    ("dormouse-python", &["dormouse", "dormouse-sdk"]),
+    ("dormouse-sdk", &["dormouse-sandbox", "dormouse-tools"]),
+    ("dormouse-python", &["dormouse-sandbox", "dormouse-sdk"]),
+    ("dormouse-node", &["dormouse-sandbox", "dormouse-sdk"]),
     (
         "dormouse-cli",
         &[
-            "dormouse",
+            "dormouse-sandbox",
             "dormouse-docker",
             "dormouse-git",
             "dormouse-kubernetes",
@@ -53,12 +54,12 @@ const OURS: [(&str, &[&str]); 32] = [
     ("dormouse-test-engine", &["dormouse-chores"]),
     ("dormouse-guests", &["dormouse-chores"]),
     ("dormouse-precompile", &["dormouse-wasm"]),
-    ("dormouse-suites", &["dormouse", "dormouse-chores", "dormouse-guests"]),
+    ("dormouse-suites", &["dormouse-sandbox", "dormouse-chores", "dormouse-guests"]),
     // Of `dormouse-core` the features (tests/Cargo.toml), and how tests wait.
     (
         "dormouse-tests",
         &[
-            "dormouse",
+            "dormouse-sandbox",
             "dormouse-core",
             "dormouse-docker",
             "dormouse-git",
@@ -86,8 +87,18 @@ const OURS: [(&str, &[&str]); 32] = [
             "dormouse-wasm",
         ],
     ),
-    ("dormouse-benches", &["dormouse", "dormouse-core", "dormouse-docker", "dormouse-kubernetes"]),
+    ("dormouse-benches", &["dormouse-sandbox", "dormouse-core", "dormouse-docker", "dormouse-kubernetes"]),
     ("dormouse-examples", &[]),
+];
+
+/// The crates that are published: `dormouse-sandbox`, and what it uses.
+const PUBLISHED: [&str; 6] = [
+    "dormouse-core",
+    "dormouse-files",
+    "dormouse-sandbox",
+    "dormouse-store",
+    "dormouse-types",
+    "dormouse-wasm",
 ];
 
 /// The programs, and the crates of chores and tests: they have command lines, and their errors are for people to read.
@@ -124,7 +135,7 @@ const THEIRS: [(&str, &[&str]); 32] = [
     ("zstd", &["dormouse-store"]),
     // Untrusted archives are read in one place; the engine's own are tars as well.
     ("tar", &["dormouse-archives", "dormouse-containers", "dormouse-docker"]),
-    ("flate2", &["dormouse-archives"]),
+    ("flate2", &["dormouse-guests", "dormouse-archives"]),
     ("zip", &["dormouse-archives"]),
     (
         "reqwest",
@@ -146,6 +157,19 @@ const THEIRS: [(&str, &[&str]); 32] = [
 
 /// Each crate of the workspace and what it uses, tests and build scripts left out.
 fn graph() -> BTreeMap<String, BTreeSet<String>> {
+    packages()
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
+            let used = dependencies.filter(|dependency| dependency["kind"].is_null());
+            let names = used.map(|dependency| dependency["name"].as_str().expect("a name").to_owned());
+            (package["name"].as_str().expect("a name").to_owned(), names.collect())
+        })
+        .collect()
+}
+
+/// The packages of the workspace, as cargo tells them.
+fn packages() -> Vec<Json> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut command =
         binary::started(Path::new(&cargo), &["metadata", "--no-deps", "--format-version", "1", "--offline"]);
@@ -158,15 +182,48 @@ fn graph() -> BTreeMap<String, BTreeSet<String>> {
     let ran = binary::finish(command, b"");
     assert_eq!(ran.status, Some(0), "{}", ran.complaint());
     let metadata: Json = serde_json::from_slice(&ran.stdout).expect("cargo speaks JSON");
-    let packages = metadata["packages"].as_array().expect("packages").iter();
-    packages
-        .map(|package| {
-            let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
-            let used = dependencies.filter(|dependency| dependency["kind"].is_null());
-            let names = used.map(|dependency| dependency["name"].as_str().expect("a name").to_owned());
-            (package["name"].as_str().expect("a name").to_owned(), names.collect())
-        })
-        .collect()
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+/// What is published can be had without the rest, and says what it is. The trial of `cargo xtask test dist` packs it.
+#[test]
+fn what_an_embedding_program_needs_is_published_and_nothing_else() {
+    let graph = graph();
+    let mut needed: BTreeSet<&str> = BTreeSet::new();
+    let mut next = vec!["dormouse-sandbox"];
+    while let Some(name) = next.pop() {
+        if graph.contains_key(name) && needed.insert(name) {
+            next.extend(graph[name].iter().map(String::as_str));
+        }
+    }
+    assert_eq!(needed.into_iter().collect::<Vec<_>>(), PUBLISHED);
+    for package in packages() {
+        let name = package["name"].as_str().expect("a name");
+        let is_listed = PUBLISHED.contains(&name);
+        // null: to any registry; an empty list: to none.
+        assert_eq!(package["publish"].is_null(), is_listed, "{name}: `publish` in its Cargo.toml");
+        if !is_listed {
+            continue;
+        }
+        for field in ["description", "license", "repository", "readme"] {
+            assert!(package[field].is_string(), "{name} has no {field}");
+        }
+        // Its tests cannot use what is not published either. All are of one release.
+        let ours = package["dependencies"].as_array().expect("dependencies").iter();
+        for used in ours.filter(|used| used["path"].is_string()) {
+            assert!(
+                PUBLISHED.contains(&used["name"].as_str().expect("a name")),
+                "{name} uses {}",
+                used["name"]
+            );
+            assert_eq!(
+                used["req"],
+                format!("={}", env!("CARGO_PKG_VERSION")),
+                "{name} uses {}",
+                used["name"]
+            );
+        }
+    }
 }
 
 #[test]

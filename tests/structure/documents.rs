@@ -92,11 +92,54 @@ fn the_commands_of_the_documents_exist_with_their_options() {
 }
 
 #[test]
-fn the_readme_begins_with_what_it_is_and_two_commands() {
+fn the_readme_leads_with_the_packages_and_has_two_commands() {
     let text = read(&root().join("README.md"));
-    let found = commands(&text);
-    assert!(found[0].starts_with("cargo xtask ") && found[1].starts_with("cargo xtask "), "{found:?}");
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("the README lacks {what}"));
+    let order =
+        ["pip install ", "npm install ", "```rust", "apt install ", "cargo xtask setup", "cargo xtask test"];
+    assert!(order.map(place).is_sorted(), "{order:?}");
     assert!(!text.contains("@@"), "a place of the README is not filled in");
+}
+
+/// Names that belong to others in the registries, or to nobody yet.
+const NOT_PUBLISHED: [&str; 3] = ["dormouse", "dormouse-sandbox", "dormouse_sandbox"];
+/// What fetches a package from a registry when it is given a name, and the word that keeps it from that.
+const FETCH: [(&str, &str); 9] = [
+    ("pip install ", ""),
+    ("pipx install ", ""),
+    ("uv tool install ", ""),
+    ("uvx ", "--from"),
+    ("npm install ", ""),
+    ("npm i ", ""),
+    ("npx ", "--no "),
+    ("cargo install ", "--path"),
+    ("docker run ", "--pull never"),
+];
+
+#[test]
+fn no_command_fetches_a_package_of_somebody_elses() {
+    let mut wrong = Vec::new();
+    for file in files(&["md", "rs", "py", "ts", "json", "toml"]) {
+        // This file lists them.
+        if name(&file) == "tests/structure/documents.rs" {
+            continue;
+        }
+        for line in read(&file).lines() {
+            for (command, unless) in FETCH {
+                let Some((_, rest)) = line.split_once(command) else { continue };
+                let rest = rest.split(['`', '"', '|', '&']).next().unwrap_or_default();
+                let is_kept = !unless.is_empty() && rest.contains(unless.trim_end());
+                // A tag or a version may follow a name.
+                let names = rest
+                    .split_whitespace()
+                    .map(|word| word.split(['@', ':', '=']).next().unwrap_or_default());
+                if !is_kept && names.into_iter().any(|name| NOT_PUBLISHED.contains(&name)) {
+                    wrong.push(format!("{}: {}", name(&file), line.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod circles;
 mod commands;
 mod crates;
 mod documents;
+mod doors;
 mod embedding;
 mod ids;
 mod sdk;

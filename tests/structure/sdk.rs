@@ -1,8 +1,10 @@
-//! The calls of the packages are made from the tools: `_verbs.py` and `answers.py` in adapters/python/dormouse from how they are
-//! listed (adapters/tools/src/golden/sandbox.json) and the routes of REST. `BLESS=1` writes them.
+//! The calls of the packages are made from the tools, from how they are listed (adapters/tools/src/golden/sandbox.json) and the
+//! routes of REST: for Python `_verbs.py` and `answers.py` in adapters/python/dormouse, for Node.js `verbs.ts` and `answers.ts` in
+//! adapters/node/dormouse/src. `BLESS=1` writes them.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod python;
+mod typescript;
+
 use std::fs;
 
 use dormouse_rest::route::{Method, ROUTES};
@@ -10,74 +12,100 @@ use serde_json::Value as Json;
 
 use super::{read, root};
 
-/// What is written by hand, because its answer is more than an answer.
-const BY_HAND: [&str; 2] = ["sandbox_eval", "sandbox_fork"];
 /// Arguments that say in which sandbox: the object is one.
 const PLACE: [&str; 2] = ["sandbox", "session_key"];
-/// What cannot be the name of an argument in Python.
-const KEYWORDS: [&str; 4] = ["as", "class", "from", "import"];
 
-const VERBS: &str = r#""""The calls of the tools. Made from how the tools are listed: `BLESS=1 cargo test --test structure sdk`."""
+/// The name of an argument, and its schema.
+type Argument<'a> = (&'a str, &'a Json);
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Dict, Literal, Mapping, Optional, Sequence
-
-if TYPE_CHECKING:
-    from . import answers
-    from ._client import AsyncSandbox, Sandbox
-"#;
-
-const ANSWERS: &str = r#""""What calls answer. Made from how the tools are listed: `BLESS=1 cargo test --test structure sdk`.
-
-The package itself does without this module; it is for the types of programs.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Dict, List, TypedDict, Union
-
-if TYPE_CHECKING:
-    from typing_extensions import NotRequired
-
-"#;
-
+/// A tool, as it is listed.
 #[derive(serde::Deserialize)]
-struct Tool {
-    name: String,
+pub(crate) struct Tool {
+    pub(crate) name: String,
     description: String,
-    input: Json,
-    output: Json,
+    pub(crate) input: Json,
+    /// What an answer is that is no refusal.
+    pub(crate) output: Json,
+    /// Fields that every such answer has.
+    answered: Vec<String>,
 }
 
 impl Tool {
-    fn method(&self) -> &str {
+    pub(crate) fn method(&self) -> &str {
         self.name.strip_prefix("sandbox_").unwrap_or(&self.name)
     }
 
-    fn arguments(&self) -> Vec<(&str, &Json)> {
+    pub(crate) fn arguments(&self) -> Vec<Argument<'_>> {
         let fields = self.input["properties"].as_object().into_iter().flatten();
         fields.map(|(name, schema)| (name.as_str(), schema)).collect()
     }
 
-    fn is_of_a_sandbox(&self) -> bool {
+    pub(crate) fn is_of_a_sandbox(&self) -> bool {
         self.name != "sandbox_create" && self.arguments().iter().any(|(name, _)| PLACE.contains(name))
     }
 
-    fn needs(&self, argument: &str) -> bool {
+    pub(crate) fn needs(&self, argument: &str) -> bool {
         self.input["required"].as_array().into_iter().flatten().any(|name| name == argument)
+    }
+
+    /// Its arguments but those that say where: needed ones, and others.
+    fn own_arguments(&self) -> (Vec<Argument<'_>>, Vec<Argument<'_>>) {
+        let of_sandbox = self.is_of_a_sandbox();
+        let own = self.arguments().into_iter().filter(|(name, _)| !of_sandbox || !PLACE.contains(name));
+        own.partition(|(name, _)| self.needs(name))
     }
 }
 
-fn camel(name: &str) -> String {
+/// All of them.
+pub(crate) fn tools() -> Vec<Tool> {
+    let listed = read(&root().join("adapters/tools/src/golden/sandbox.json"));
+    let mut tools: Vec<Tool> = serde_json::from_str(&listed).unwrap();
+    for tool in &mut tools {
+        let mut always: Vec<Json> = tool.output["required"].as_array().cloned().unwrap_or_default();
+        always.extend(tool.answered.iter().map(|name| name.as_str().into()));
+        tool.output["required"] = always.into();
+    }
+    tools
+}
+
+/// The name of each call at a server, its method and its path.
+pub(crate) fn routes() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    ROUTES.iter().map(|route| {
+        let method = match route.method {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Put => "PUT",
+            Method::Delete => "DELETE",
+        };
+        (if route.id == "eval" { "sandbox_eval/fresh" } else { route.id }, method, route.path)
+    })
+}
+
+/// The words of a name, each with a capital.
+pub(crate) fn capitals(name: &str) -> String {
     let words = name.split('_').filter(|word| !word.is_empty());
     words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
-/// Text as documentation of this indentation, in lines that can be read.
-fn documented(indent: &str, text: &str) -> String {
+/// `timeout_ms` as `timeoutMs`. The package turns names the other way, so nothing may be lost.
+pub(crate) fn camel(name: &str) -> String {
+    let capitals = capitals(name);
+    let camel = capitals[..1].to_lowercase() + &capitals[1..];
+    let back: String = camel
+        .chars()
+        .flat_map(|letter| match letter.is_ascii_uppercase() {
+            true => vec!['_', letter.to_ascii_lowercase()],
+            false => vec![letter],
+        })
+        .collect();
+    assert_eq!(back, name, "a name that cannot be turned back");
+    camel
+}
+
+/// Text in lines that can be read, the second and later ones of this indentation.
+fn lines(indent: &str, text: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.replace('\\', "\\\\").replace("\"\"\"", "'''").split_whitespace() {
+    for word in text.split_whitespace() {
         let last = lines.last_mut().unwrap();
         if !last.is_empty() && indent.len() + last.len() + word.len() > 116 {
             lines.push(word.to_owned());
@@ -89,198 +117,45 @@ fn documented(indent: &str, text: &str) -> String {
     lines.join(&format!("\n{indent}"))
 }
 
-/// The classes of answers, each once.
-#[derive(Default)]
-struct Classes {
-    by_schema: BTreeMap<String, String>,
-    text: String,
-}
-
-impl Classes {
-    /// The type of what a schema allows; `name`: what a class of its own is called.
-    fn kind(&mut self, schema: &Json, name: &str) -> String {
-        if let Some(any) = schema["anyOf"].as_array() {
-            let kinds: Vec<String> = any.iter().map(|one| self.kind(one, name)).collect();
-            return format!("Union[{}]", kinds.join(", "));
-        }
-        if let Some(words) = schema["enum"].as_array() {
-            let words: Vec<String> = words.iter().map(Json::to_string).collect();
-            return format!("Literal[{}]", words.join(", "));
-        }
-        match schema["type"].as_str() {
-            Some("string") => "str".into(),
-            Some("integer") => "int".into(),
-            Some("number") => "float".into(),
-            Some("boolean") => "bool".into(),
-            Some("null") => "None".into(),
-            Some("array") => format!("List[{}]", self.kind(&schema["items"], name)),
-            Some("object") if schema["properties"].is_object() => self.class(schema, name),
-            Some("object") => "Dict[str, Any]".into(),
-            _ => "Any".into(),
-        }
+/// Whether a file holds what was made; `BLESS=1` writes it.
+pub(crate) fn compare(file: &str, made: &str) {
+    let path = root().join(file);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, made).unwrap();
     }
-
-    fn class(&mut self, schema: &Json, name: &str) -> String {
-        let key = format!("{}{}", schema["properties"], schema["required"]);
-        if let Some(known) = self.by_schema.get(&key) {
-            return known.clone();
-        }
-        self.by_schema.insert(key, name.to_owned());
-        let stem = name.strip_suffix("Answer").unwrap_or(name).to_owned();
-        let fields = schema["properties"].as_object().unwrap();
-        // A name that is a word of the language can stand in a table alone.
-        let in_table = fields.keys().any(|field| KEYWORDS.contains(&field.as_str()));
-        let mut lines = String::new();
-        for (field, of) in fields {
-            let kind = self.kind(of, &format!("{stem}{}", camel(field)));
-            let needed = schema["required"].as_array().into_iter().flatten().any(|one| one == field);
-            let kind = if needed { kind } else { format!("NotRequired[{kind}]") };
-            let text = of["description"].as_str().unwrap_or_default();
-            if in_table {
-                writeln!(
-                    lines,
-                    "        # {}\n        \"{field}\": \"{kind}\",",
-                    documented("        # ", text)
-                )
-                .unwrap();
-                continue;
-            }
-            writeln!(lines, "    {field}: {kind}").unwrap();
-            if !text.is_empty() {
-                writeln!(lines, "    \"\"\"{}\"\"\"", documented("    ", text)).unwrap();
-            }
-        }
-        if lines.is_empty() {
-            lines.push_str("    pass\n");
-        }
-        let text = match in_table {
-            true => format!("\n{name} = TypedDict(\n    \"{name}\",\n    {{\n{lines}    }},\n)\n\n"),
-            false => format!("\nclass {name}(TypedDict):\n{lines}\n"),
-        };
-        self.text.push_str(&text);
-        name.to_owned()
+    let found = read(&path);
+    for (line, (wanted, found)) in made.lines().zip(found.lines()).enumerate() {
+        assert_eq!(found, wanted, "{file}, line {}: write it with BLESS=1", line + 1);
     }
-}
-
-/// One method.
-fn method(tool: &Tool, classes: &mut Classes, is_async: bool) -> String {
-    let of_sandbox = tool.is_of_a_sandbox();
-    let arguments = tool.arguments();
-    let own = arguments.into_iter().filter(|(name, _)| !of_sandbox || !PLACE.contains(name));
-    let (needed, optional): (Vec<_>, Vec<_>) = own.partition(|(name, _)| tool.needs(name));
-    let python = |name: &str| if KEYWORDS.contains(&name) { format!("{name}_") } else { name.to_owned() };
-    // What is taken may be more than a list.
-    let mut kind =
-        |schema: &Json| classes.kind(schema, "").replace("List[", "Sequence[").replace("Dict[", "Mapping[");
-    let mut parameters = vec!["self".to_owned()];
-    parameters.extend(needed.iter().map(|(name, of)| format!("{}: {}", python(name), kind(of))));
-    if !optional.is_empty() {
-        parameters.push("*".into());
-    }
-    parameters
-        .extend(optional.iter().map(|(name, of)| format!("{}: Optional[{}] = None", python(name), kind(of))));
-    let made = tool.name == "sandbox_create";
-    let answer = match (made, is_async) {
-        (true, true) => "AsyncSandbox".into(),
-        (true, false) => "Sandbox".into(),
-        (false, _) => {
-            format!("answers.{}", classes.class(&tool.output, &format!("{}Answer", camel(tool.method()))))
-        }
-    };
-    let (begin, wait) = if is_async { ("async def", "await ") } else { ("def", "") };
-    let mut text = format!("\n    {begin} {}(\n", tool.method());
-    for parameter in parameters {
-        writeln!(text, "        {parameter},").unwrap();
-    }
-    writeln!(text, "    ) -> {answer}:").unwrap();
-    writeln!(text, "        \"\"\"{}", documented("        ", &tool.description)).unwrap();
-    for (name, of) in needed.iter().chain(&optional) {
-        let said = format!("`{}`: {}", python(name), of["description"].as_str().unwrap_or_default());
-        writeln!(text, "\n        {}", documented("        ", &said)).unwrap();
-    }
-    writeln!(text, "        \"\"\"").unwrap();
-    let pair = |name: &str| format!("\"{name}\": {}", python(name));
-    let given: Vec<String> = needed.iter().map(|(name, _)| pair(name)).collect();
-    writeln!(text, "        asked: Dict[str, Any] = {{{}}}", given.join(", ")).unwrap();
-    for (name, _) in optional {
-        writeln!(
-            text,
-            "        if {} is not None:\n            asked[\"{name}\"] = {}",
-            python(name),
-            python(name)
-        )
-        .unwrap();
-    }
-    let call = format!("{wait}self._call(\"{}\", asked)", tool.name);
-    match made {
-        true => writeln!(text, "        return self._made({call})").unwrap(),
-        false => writeln!(text, "        answer: {answer} = {call}\n        return answer").unwrap(),
-    }
-    text
-}
-
-/// The files: their names, and what they are to hold.
-fn python() -> [(&'static str, String); 2] {
-    let listed = read(&root().join("adapters/tools/src/golden/sandbox.json"));
-    let tools: Vec<Tool> = serde_json::from_str(&listed).unwrap();
-    let mut classes = Classes::default();
-    let mut verbs = String::new();
-    for (class, of_sandbox, is_async) in [
-        ("DormouseVerbs", false, false),
-        ("SandboxVerbs", true, false),
-        ("AsyncDormouseVerbs", false, true),
-        ("AsyncSandboxVerbs", true, true),
-    ] {
-        let (begin, made) = if is_async { ("async def", "AsyncSandbox") } else { ("def", "Sandbox") };
-        let of = if of_sandbox { "one persistent sandbox" } else { "all sandboxes" };
-        writeln!(verbs, "\n\nclass {class}:\n    \"\"\"The tools that are about {of}.\"\"\"\n").unwrap();
-        writeln!(verbs, "    {begin} _call(self, tool: str, arguments: Mapping[str, Any]) -> Any:\n        raise NotImplementedError").unwrap();
-        if !of_sandbox {
-            writeln!(
-                verbs,
-                "\n    def _made(self, answer: Any) -> {made}:\n        raise NotImplementedError"
-            )
-            .unwrap();
-        }
-        for tool in &tools {
-            if tool.is_of_a_sandbox() == of_sandbox && !BY_HAND.contains(&tool.name.as_str()) {
-                verbs.push_str(&method(tool, &mut classes, is_async));
-            }
-        }
-    }
-    let mut routes = String::from("\n\nROUTES = {\n");
-    for route in ROUTES {
-        let method = match route.method {
-            Method::Get => "GET",
-            Method::Post => "POST",
-            Method::Put => "PUT",
-            Method::Delete => "DELETE",
-        };
-        let name = match route.id {
-            "eval" => "sandbox_eval/fresh",
-            id => id,
-        };
-        writeln!(routes, "    \"{name}\": (\"{method}\", \"{}\"),", route.path).unwrap();
-    }
-    routes.push_str("}\n\"\"\"The method and the path of each tool at a server.\"\"\"\n");
-    let answers = format!("{ANSWERS}{}\n", classes.text.trim_end());
-    [("_verbs.py", format!("{VERBS}{}{routes}", verbs.trim_end())), ("answers.py", answers)]
+    assert_eq!(found.lines().count(), made.lines().count(), "lines of {file}: write it with BLESS=1");
 }
 
 #[test]
 fn the_calls_of_the_python_package_are_those_of_the_tools() {
-    for (file, made) in python() {
-        let path = root().join("adapters/python/dormouse").join(file);
-        if std::env::var_os("BLESS").is_some() {
-            fs::write(&path, &made).unwrap();
-        }
-        for (line, (found, wanted)) in made.lines().zip(read(&path).lines()).enumerate() {
-            assert_eq!(found, wanted, "{file}, line {}: write it with BLESS=1", line + 1);
-        }
-        assert_eq!(
-            made.lines().count(),
-            read(&path).lines().count(),
-            "lines of {file}: write it with BLESS=1"
-        );
+    for (file, made) in python::files() {
+        compare(&format!("adapters/python/dormouse/{file}"), &made);
+    }
+}
+
+/// A package of another release than its native part is refused, so all are raised together.
+#[test]
+fn the_versions_of_the_packages_are_that_of_the_workspace() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (file, wanted) in [
+        ("python/dormouse/_version.py", format!("__version__ = \"{version}\"")),
+        ("node/dormouse/src/version.ts", format!("export const VERSION = \"{version}\";")),
+        ("node/dormouse/package.json", format!("\"version\": \"{version}\",")),
+        ("node/dormouse/package.json", format!("\"dormouse-sandbox-linux-arm64-gnu\": \"{version}\",")),
+        ("node/dormouse/package.json", format!("\"dormouse-sandbox-linux-x64-gnu\": \"{version}\"")),
+    ] {
+        let text = read(&root().join("adapters").join(file));
+        assert!(text.lines().any(|line| line.trim() == wanted), "{file}: {wanted}");
+    }
+}
+
+#[test]
+fn the_calls_of_the_npm_package_are_those_of_the_tools() {
+    for (file, made) in typescript::files() {
+        compare(&format!("adapters/node/dormouse/src/{file}"), &made);
     }
 }

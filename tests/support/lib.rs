@@ -7,6 +7,7 @@
 //! | say how it must have ended | [`ending`], [`attack`] |
 //! | hold a hostile case to "nothing remains" | [`case`], [`levels`], [`canary`], [`folders`] |
 //! | compare a whole answer with a recorded one | [`golden`] |
+//! | the cache folder of a later release | [`releases`] |
 //! | an agent's turns from a script | [`turns`] |
 //! | the real binary, on the command line, over stdio and over HTTP | [`binary`], [`wire`], [`served`] |
 //! | a container engine that goes away or stalls | [`between`] |
@@ -22,6 +23,7 @@ pub mod folders;
 pub mod golden;
 pub mod lasting;
 pub mod levels;
+pub mod releases;
 pub mod sandbox;
 pub mod served;
 pub mod turns;

@@ -13,12 +13,13 @@ mod quota;
 mod sandbox;
 mod scenario;
 mod state;
+mod versions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::broker::Task;
@@ -37,15 +38,6 @@ pub(crate) use self::scenario::{
     CheckArgs, SandboxArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs, scenario_tools,
 };
 pub(crate) use self::state::{FolderArgs, StateCommand};
-
-/// `0.1.0 (engine, contract)`.
-fn version() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let (own, engine) = (env!("CARGO_PKG_VERSION"), env!("DORMOUSE_ENGINE"));
-        format!("{own} ({engine}, contract {})", dormouse::wasm::CONTRACT)
-    });
-    &TEXT
-}
 
 const AFTER: &str = "\
 Exit status: 0 value, 1 exception or failure, 2 wrong usage, 124 time limit, 137 another limit,
@@ -101,7 +93,7 @@ Exit status: 0 all gates held, 1 one did not, 2 a file is wrong, 130 cancelled."
 
 /// Evaluate untrusted code in a sandbox that starts in under a millisecond
 #[derive(Debug, Parser)]
-#[command(name = "dormouse", version = version(), after_help = AFTER)]
+#[command(name = "dormouse", version, after_help = AFTER)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -115,7 +107,12 @@ impl Arguments {
     /// # Errors
     /// What is wrong with it, or the help that it asks for.
     pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let mut read = Self::try_parse_from(dashes::marked(words))?;
+        let words: Vec<OsString> = words.into_iter().collect();
+        let is_long = words.iter().any(|word| word == "--version");
+        let mut read = Self::try_parse_from(dashes::marked(words)).map_err(|error| match error.kind() {
+            ErrorKind::DisplayVersion if is_long => versions::shown(Self::command()).unwrap_or(error),
+            _ => error,
+        })?;
         if let Command::Eval(arguments) = &mut read.command {
             arguments.code.iter_mut().chain(&mut arguments.arguments).for_each(dashes::unmarked);
         }
@@ -147,7 +144,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SandboxCommand,
     },
-    /// Inspect the state folder
+    /// Inspect the state folder, and bring it to this release
+    #[command(after_help = state::EXAMPLES)]
     State {
         #[command(flatten)]
         folder: FolderArgs,

@@ -23,6 +23,11 @@ use crate::running::{Running, Sessions, Sweeping};
 
 /// Longest line, in bytes: Linux takes no longer argument.
 const MAX_LINE: usize = 120 << 10;
+/// How long a command waits before it is started again that the engine could not start.
+const ATTEMPTS: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1)];
+/// Characters of the engine's own words that an error repeats.
+const SAID: usize = 300;
 /// Within this time a command of any container has begun.
 const STARTS: Duration = Duration::from_secs(2);
 
@@ -99,7 +104,7 @@ impl Line {
         let running = Running::new(&container, &sessions, &sweeping, session);
         let wall = request.context.limits.wall;
         let mut written = Written::default();
-        let ran = timeout(wall, exec::run(container.as_ref(), exec, &mut written)).await;
+        let ran = timeout(wall, start_and_run(container.as_ref(), &exec, &mut written)).await;
         let status = match ran {
             // Nothing of it had begun: it is the engine that has taken the time.
             Err(_) if !begun(&written) && wall >= STARTS => {
@@ -153,6 +158,29 @@ impl Line {
         };
         Ok(Executed { outcome, missing: Vec::new(), elsewhere: Vec::new() })
     }
+}
+
+/// Runs a line; again, a little later, while the engine cannot start it: nothing of it has run, and what kept it out, such as a
+/// full table of processes, may pass.
+///
+/// # Errors
+/// `provider_unavailable`.
+async fn start_and_run(container: &dyn Container, exec: &Exec, written: &mut Written) -> Result<()> {
+    let mut pauses = ATTEMPTS.into_iter();
+    loop {
+        exec::run(container, exec.clone(), written).await?;
+        // A container that is full has an error of its own.
+        if written.code != Some(NOT_STARTED) || begun(written) || container.is_full().await {
+            return Ok(());
+        }
+        let Some(pause) = pauses.next() else { break };
+        *written = Written::default();
+        tokio::time::sleep(pause).await;
+    }
+    let said: String = written.stdout.text().trim().chars().take(SAID).collect();
+    let message = format!("a command cannot be started in the container: {}", said.escape_debug());
+    Err(Error::new(ErrorCode::ProviderUnavailable, message)
+        .with_hint("call again; if it goes on, reset the sandbox, which ends what runs in it"))
 }
 
 fn begun(written: &Written) -> bool {

@@ -52,7 +52,7 @@ impl Starts {
 }
 
 /// A program that is to be run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Exec {
     /// Its name and its arguments.
     pub argv: Vec<String>,

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from ._errors import Error
+from ._native import part, parted
 from ._outcome import Outcome
 from ._request import OF_RUN, OF_SANDBOX, Function, Mount, Mounts, RunOptions, SandboxRunOptions, folders, named
 from ._transport import Local, Remote, Transport, after_fork, close_all
@@ -112,7 +113,11 @@ class Dormouse(_Client, DormouseVerbs):
         return Sandbox(self, answer)
 
     def close(self) -> None:
-        """Saves all sandboxes, and lets go of them. Happens by itself when the program ends as it should."""
+        """Saves all sandboxes, and lets go of them. Happens by itself when the program ends as it should.
+
+        Raises `Error` where calls do not end within a few seconds (`busy`), or a sandbox cannot be saved. Nothing is lost then: it can
+        be closed again, or used.
+        """
         self.transport.close()
 
     def __enter__(self) -> Dormouse:
@@ -139,10 +144,13 @@ class _Named:
     """Its id, which never changes."""
     name: str
     """Its name."""
+    answer: Mapping[str, Any]
+    """What was told of it when this object was made, such as what of its options was `ignored` because it was there already."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.id = answer["id"]
         self.name = answer["name"]
+        self.answer = answer
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} {self.id}>"
@@ -374,7 +382,7 @@ def _after_fork() -> None:
     _lock, _shared, _shared_async = threading.Lock(), None, None
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=part, after_in_parent=parted, after_in_child=_after_fork)
 atexit.register(close_all)
 
 

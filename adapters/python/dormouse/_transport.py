@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple
 
 from ._errors import Error
-from ._native import VERSION
+from ._native import VERSION, forked
 from ._request import Decoded, Later, answer_now, functions, request, standard_input
 
 Answer = Dict[str, Any]
@@ -39,8 +39,16 @@ def checked(answer: Answer) -> Answer:
 
 def installed() -> Optional[str]:
     """The folder of guests that came with the package, if it has them. Machine code is used where nobody else can write it."""
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_release", "lib", "dormouse", VERSION)
+    releases = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_release", "lib", "dormouse")
+    folder = os.path.join(releases, VERSION)
     if not os.path.isdir(folder):
+        others = sorted(os.listdir(releases)) if os.path.isdir(releases) else []
+        if others:
+            raise Error(
+                "version_mismatch",
+                f"this package is of release {VERSION}, and the guests in it are of {others[-1]}",
+                "install the wheel of one release again, as a whole",
+            )
         return None
     for place, _, files in os.walk(folder):
         for path in [place, *(os.path.join(place, name) for name in files)]:
@@ -73,6 +81,8 @@ class Local:
 
     def native(self) -> Any:
         """The engine."""
+        if self.closed:
+            raise Error("invalid_state", "this Dormouse is closed", "make a new one")
         if self.engine is None:
             from ._native import Engine
 
@@ -139,12 +149,22 @@ class Local:
         return answer
 
     def close(self) -> None:
-        """Saves all sandboxes, and lets go of them. A second time does nothing."""
+        """Saves all sandboxes, and lets go of them. A second time does nothing, unless the first one failed."""
         with self.lock:
-            engine, self.engine, self.closed = self.engine, None, True
-        OPEN.discard(self)
+            engine, self.closed = self.engine, True
         if engine is not None:
-            engine.close()
+            try:
+                engine.close()
+            except Error as error:
+                # What could not be saved is still there: it can be closed again, or used. In a process that was forked it is not.
+                if error.code != "invalid_state":
+                    self.closed = False
+                    raise
+                self.engine = None
+                OPEN.discard(self)
+                raise
+        self.engine = None
+        OPEN.discard(self)
 
     def __del__(self) -> None:
         # What nobody can call any more is saved as well. One that is half made has no engine.
@@ -167,8 +187,6 @@ def after_fork() -> None:
             TAKEN.add(os.path.realpath(local.options["state"]))
         local.lock = threading.Lock()
     OPEN.clear()
-    from ._native import forked
-
     forked()
 
 

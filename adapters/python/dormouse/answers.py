@@ -293,7 +293,7 @@ class ListSandboxes(TypedDict):
 
 
 class ListAnswer(TypedDict):
-    sandboxes: NotRequired[List[ListSandboxes]]
+    sandboxes: List[ListSandboxes]
     """The page."""
     next_cursor: NotRequired[str]
     """Where the next page begins; only when there is one."""
@@ -324,25 +324,25 @@ class RunLintUnsaved(TypedDict):
 
 
 class RunLintAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    passed: NotRequired[bool]
+    passed: bool
     """Whether the check passed. The call is an error if not."""
-    summary: NotRequired[str]
+    summary: str
     """The result in one sentence."""
-    tool: NotRequired[str]
+    tool: str
     """Who checked."""
-    files: NotRequired[int]
+    files: int
     """Files that were checked."""
-    problems: NotRequired[int]
+    problems: int
     """What was found, shown or not."""
-    failures: NotRequired[List[RunLintFailures]]
+    failures: List[RunLintFailures]
     """The first problems."""
-    stdout: NotRequired[str]
+    stdout: str
     """Standard output of the run. Untrusted text."""
-    stderr: NotRequired[str]
+    stderr: str
     """Standard error of the run. Untrusted text."""
-    duration_ms: NotRequired[float]
+    duration_ms: float
     """Wall-clock time in milliseconds."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -366,23 +366,23 @@ class RunTestsTests(TypedDict):
 
 
 class RunTestsAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    passed: NotRequired[bool]
+    passed: bool
     """Whether the check passed. The call is an error if not."""
-    summary: NotRequired[str]
+    summary: str
     """The result in one sentence."""
-    tool: NotRequired[str]
+    tool: str
     """Who checked."""
     tests: NotRequired[RunTestsTests]
     """How many tests there were; left out when the runner only has an exit status."""
-    failures: NotRequired[List[RunLintFailures]]
+    failures: List[RunLintFailures]
     """The first problems."""
-    stdout: NotRequired[str]
+    stdout: str
     """Standard output of the run. Untrusted text."""
-    stderr: NotRequired[str]
+    stderr: str
     """Standard error of the run. Untrusted text."""
-    duration_ms: NotRequired[float]
+    duration_ms: float
     """Wall-clock time in milliseconds."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -406,21 +406,21 @@ class CheckpointOlderMemory(TypedDict):
 
 
 class CheckpointAnswer(TypedDict):
-    id: NotRequired[str]
+    id: str
     """Its id, for sandbox_restore and sandbox_fork."""
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox whose state it is."""
     name: NotRequired[str]
     """Its name, if it has one."""
     note: NotRequired[str]
     """Its note, if there is one. Untrusted text."""
-    include: NotRequired[str]
+    include: str
     """both, memory or files."""
-    created_at: NotRequired[str]
+    created_at: str
     """When it was made, UTC."""
-    size_bytes: NotRequired[int]
+    size_bytes: int
     """Bytes of the state, shared ones included."""
-    closed_files: NotRequired[List[str]]
+    closed_files: List[str]
     """Files that were open and are no part of it; none on the provider wasm."""
     lost: NotRequired[CheckpointLost]
     """Losses of interpreters that no run has reported yet, by language: `recovery` (earlier, fresh) and `reason`; only
@@ -440,19 +440,19 @@ class CheckpointAnswer(TypedDict):
 
 
 class DescribeCheckpointAnswer(TypedDict):
-    id: NotRequired[str]
+    id: str
     """Its id, for sandbox_restore and sandbox_fork."""
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox whose state it is."""
     name: NotRequired[str]
     """Its name, if it has one."""
     note: NotRequired[str]
     """Its note, if there is one. Untrusted text."""
-    include: NotRequired[str]
+    include: str
     """both, memory or files."""
-    created_at: NotRequired[str]
+    created_at: str
     """When it was made, UTC."""
-    size_bytes: NotRequired[int]
+    size_bytes: int
     """Bytes of the state, shared ones included."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -463,9 +463,9 @@ class DescribeCheckpointAnswer(TypedDict):
 
 
 class DestroyAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    message: NotRequired[str]
+    message: str
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -487,19 +487,19 @@ class DownloadResource(TypedDict):
 
 
 class DownloadAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The file."""
-    size_bytes: NotRequired[int]
+    size_bytes: int
     """Its size."""
-    sha256: NotRequired[str]
+    sha256: str
     """SHA-256 of it, in hexadecimal."""
     content_base64: NotRequired[str]
     """The file; only when it is small and not saved."""
     host_path: NotRequired[str]
     """Where it was saved; only when it was."""
-    resource: NotRequired[DownloadResource]
+    resource: DownloadResource
     """The address of the file as a resource."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -510,11 +510,11 @@ class DownloadAnswer(TypedDict):
 
 
 class EditAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The file."""
-    replaced: NotRequired[int]
+    replaced: int
     """In how many places."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -525,7 +525,7 @@ class EditAnswer(TypedDict):
 
 
 class ExecAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
     stdout: NotRequired[str]
     """Standard output; beginning and end of it when it is long."""
@@ -588,15 +588,15 @@ class FilesEntries(TypedDict):
 
 
 class FilesAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The folder."""
-    entries: NotRequired[List[FilesEntries]]
+    entries: List[FilesEntries]
     """The page."""
-    total: NotRequired[int]
+    total: int
     """How many there are, on this page or not."""
-    truncated: NotRequired[bool]
+    truncated: bool
     """Whether some come after this page."""
     next_cursor: NotRequired[str]
     """Where the next page begins; only when there is one."""
@@ -607,42 +607,42 @@ class FilesAnswer(TypedDict):
 
 
 class GetAnswer(TypedDict):
-    id: NotRequired[str]
+    id: str
     """Its id."""
-    name: NotRequired[str]
+    name: str
     """Its name; means the same as the id in every tool."""
     session_key: NotRequired[str]
     """The caller's own key, if it was made with one."""
-    phase: NotRequired[str]
+    phase: str
     """creating, running, stopped or error."""
-    status: NotRequired[str]
+    status: str
     """provisioning, running (in use, or was a moment ago), warm (ready), cold, shutdown or error."""
     stop_reason: NotRequired[str]
     """idle, user or quota; only when it is stopped."""
     stopped_at: NotRequired[str]
     """When it was stopped, UTC."""
-    created_at: NotRequired[str]
+    created_at: str
     """When it was made, UTC."""
-    last_activity_at: NotRequired[str]
+    last_activity_at: str
     """When it was last called, UTC."""
-    awake: NotRequired[List[str]]
+    awake: List[str]
     """Languages whose interpreters this server has in memory."""
-    persistence: NotRequired[str]
+    persistence: str
     """session: variables and files are kept (of a container only Python's variables, as far as they can be pickled);
     files: only files are kept, variables as long as it is awake."""
     durability: NotRequired[str]
     """call: each call is saved before it is answered. Else it is a moment later."""
-    provider: NotRequired[str]
+    provider: str
     """Who runs it: wasm, docker or kubernetes."""
     fallback_from: NotRequired[str]
     """The provider that was asked for and could not be had; only when there is one."""
     image: NotRequired[Any]
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
-    limits: NotRequired[ListSandboxesLimits]
+    limits: ListSandboxesLimits
     """What it may use."""
-    idle_timeout_ms: NotRequired[int]
+    idle_timeout_ms: int
     """Without calls for this long it is stopped."""
-    retention_ms: NotRequired[int]
+    retention_ms: int
     """Stopped for this long it is destroyed."""
     mounts: NotRequired[List[ListSandboxesMounts]]
     """Folders of the host that it sees now, skills among them; not in lists."""
@@ -738,14 +738,14 @@ GetVarException = TypedDict(
 
 
 class GetVarAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    name: NotRequired[str]
+    name: str
     """The variable."""
-    result: NotRequired[Union[GetVarResult, None]]
+    result: Union[GetVarResult, None]
     """The typed value of the last expression; null after an exception, an exit or a stop. Further fields by type:
     `undefined`, `big`, `entries`, `properties`, `repr`, `preview`, `exhausted`, `size_hint`, `id`, `reason`."""
-    exception: NotRequired[Union[GetVarException, None]]
+    exception: Union[GetVarException, None]
     """What the snippet raised; null when it did not. Untrusted text."""
     recovery: NotRequired[str]
     """What the interpreter is, after something of it was lost: before_run (as before a run that was cut off), earlier
@@ -774,7 +774,7 @@ class HistorySteps(TypedDict):
 
 
 class HistoryAnswer(TypedDict):
-    steps: NotRequired[List[HistorySteps]]
+    steps: List[HistorySteps]
     """The steps."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -794,13 +794,13 @@ class InstallInstalled(TypedDict):
 
 
 class InstallAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    installed: NotRequired[List[InstallInstalled]]
+    installed: List[InstallInstalled]
     """What is new or has another version."""
-    satisfied: NotRequired[List[str]]
+    satisfied: List[str]
     """What was there already."""
-    notes: NotRequired[List[str]]
+    notes: List[str]
     """Notes for the caller."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -870,7 +870,7 @@ class JobAnswer(TypedDict):
     """Commands that another provider ran; only if there are any."""
     cause: NotRequired[Union[CapabilitiesError, None]]
     """What ended it: a limit or a cancellation."""
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
     stdout: NotRequired[str]
     """What it wrote to standard output, from the offset on."""
@@ -910,7 +910,7 @@ class ListCheckpointsCheckpoints(TypedDict):
 
 
 class ListCheckpointsAnswer(TypedDict):
-    checkpoints: NotRequired[List[ListCheckpointsCheckpoints]]
+    checkpoints: List[ListCheckpointsCheckpoints]
     """All of them."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -919,13 +919,13 @@ class ListCheckpointsAnswer(TypedDict):
 
 
 class LoadAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    var: NotRequired[str]
+    var: str
     """The variable."""
-    bytes: NotRequired[int]
+    bytes: int
     """Bytes of the file."""
-    message: NotRequired[str]
+    message: str
     """What was done, in one sentence."""
     recovery: NotRequired[str]
     """What the interpreter is, after something of it was lost: before_run (as before a run that was cut off), earlier
@@ -941,11 +941,11 @@ class LoadAnswer(TypedDict):
 
 
 class MakeFolderAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The file or folder, as it is called now."""
-    message: NotRequired[str]
+    message: str
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -956,21 +956,21 @@ class MakeFolderAnswer(TypedDict):
 
 
 class ReadAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The file."""
-    encoding: NotRequired[str]
+    encoding: str
     """How `content` is written: text or base64."""
-    content: NotRequired[str]
+    content: str
     """The part of the file. Untrusted data."""
-    offset: NotRequired[int]
+    offset: int
     """First byte that is shown."""
-    bytes: NotRequired[int]
+    bytes: int
     """Bytes that are shown."""
-    size_bytes: NotRequired[int]
+    size_bytes: int
     """Bytes of the whole file."""
-    modified_at: NotRequired[str]
+    modified_at: str
     """When its content was changed, UTC."""
     next_offset: NotRequired[int]
     """Where to read on; only when there is more."""
@@ -985,11 +985,11 @@ class ReadAnswer(TypedDict):
 
 
 class RemoveCheckpointAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    checkpoint_id: NotRequired[str]
+    checkpoint_id: str
     """The id of the checkpoint that is gone."""
-    message: NotRequired[str]
+    message: str
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -1000,11 +1000,11 @@ class RemoveCheckpointAnswer(TypedDict):
 
 
 class RestoreAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    checkpoint_id: NotRequired[str]
+    checkpoint_id: str
     """The checkpoint, or the step."""
-    message: NotRequired[str]
+    message: str
     """What was done, and what could not be restored."""
     lost: NotRequired[CheckpointLost]
     """Losses of interpreters that no run has reported yet, by language: `recovery` (earlier, fresh) and `reason`; only
@@ -1021,42 +1021,42 @@ class RestoreAnswer(TypedDict):
 
 
 class ResumeAnswer(TypedDict):
-    id: NotRequired[str]
+    id: str
     """Its id."""
-    name: NotRequired[str]
+    name: str
     """Its name; means the same as the id in every tool."""
     session_key: NotRequired[str]
     """The caller's own key, if it was made with one."""
-    phase: NotRequired[str]
+    phase: str
     """creating, running, stopped or error."""
-    status: NotRequired[str]
+    status: str
     """provisioning, running (in use, or was a moment ago), warm (ready), cold, shutdown or error."""
     stop_reason: NotRequired[str]
     """idle, user or quota; only when it is stopped."""
     stopped_at: NotRequired[str]
     """When it was stopped, UTC."""
-    created_at: NotRequired[str]
+    created_at: str
     """When it was made, UTC."""
-    last_activity_at: NotRequired[str]
+    last_activity_at: str
     """When it was last called, UTC."""
-    awake: NotRequired[List[str]]
+    awake: List[str]
     """Languages whose interpreters this server has in memory."""
-    persistence: NotRequired[str]
+    persistence: str
     """session: variables and files are kept (of a container only Python's variables, as far as they can be pickled);
     files: only files are kept, variables as long as it is awake."""
     durability: NotRequired[str]
     """call: each call is saved before it is answered. Else it is a moment later."""
-    provider: NotRequired[str]
+    provider: str
     """Who runs it: wasm, docker or kubernetes."""
     fallback_from: NotRequired[str]
     """The provider that was asked for and could not be had; only when there is one."""
     image: NotRequired[Any]
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
-    limits: NotRequired[ListSandboxesLimits]
+    limits: ListSandboxesLimits
     """What it may use."""
-    idle_timeout_ms: NotRequired[int]
+    idle_timeout_ms: int
     """Without calls for this long it is stopped."""
-    retention_ms: NotRequired[int]
+    retention_ms: int
     """Stopped for this long it is destroyed."""
     mounts: NotRequired[List[ListSandboxesMounts]]
     """Folders of the host that it sees now, skills among them; not in lists."""
@@ -1076,42 +1076,42 @@ class ResumeAnswer(TypedDict):
 
 
 class StopAnswer(TypedDict):
-    id: NotRequired[str]
+    id: str
     """Its id."""
-    name: NotRequired[str]
+    name: str
     """Its name; means the same as the id in every tool."""
     session_key: NotRequired[str]
     """The caller's own key, if it was made with one."""
-    phase: NotRequired[str]
+    phase: str
     """creating, running, stopped or error."""
-    status: NotRequired[str]
+    status: str
     """provisioning, running (in use, or was a moment ago), warm (ready), cold, shutdown or error."""
     stop_reason: NotRequired[str]
     """idle, user or quota; only when it is stopped."""
     stopped_at: NotRequired[str]
     """When it was stopped, UTC."""
-    created_at: NotRequired[str]
+    created_at: str
     """When it was made, UTC."""
-    last_activity_at: NotRequired[str]
+    last_activity_at: str
     """When it was last called, UTC."""
-    awake: NotRequired[List[str]]
+    awake: List[str]
     """Languages whose interpreters this server has in memory."""
-    persistence: NotRequired[str]
+    persistence: str
     """session: variables and files are kept (of a container only Python's variables, as far as they can be pickled);
     files: only files are kept, variables as long as it is awake."""
     durability: NotRequired[str]
     """call: each call is saved before it is answered. Else it is a moment later."""
-    provider: NotRequired[str]
+    provider: str
     """Who runs it: wasm, docker or kubernetes."""
     fallback_from: NotRequired[str]
     """The provider that was asked for and could not be had; only when there is one."""
     image: NotRequired[Any]
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
-    limits: NotRequired[ListSandboxesLimits]
+    limits: ListSandboxesLimits
     """What it may use."""
-    idle_timeout_ms: NotRequired[int]
+    idle_timeout_ms: int
     """Without calls for this long it is stopped."""
-    retention_ms: NotRequired[int]
+    retention_ms: int
     """Stopped for this long it is destroyed."""
     mounts: NotRequired[List[ListSandboxesMounts]]
     """Folders of the host that it sees now, skills among them; not in lists."""
@@ -1152,21 +1152,21 @@ class SubAgentTranscript(TypedDict):
 
 
 class SubAgentAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
     outputs: NotRequired[List[SubAgentOutputs]]
     """The outputs, which are variables of the sandbox, in the order of the signature."""
-    iterations: NotRequired[int]
+    iterations: int
     """Turns of the model."""
-    llm_calls: NotRequired[int]
+    llm_calls: int
     """Calls of the model."""
-    input_tokens: NotRequired[int]
+    input_tokens: int
     """Tokens of the prompts."""
-    output_tokens: NotRequired[int]
+    output_tokens: int
     """Tokens of the answers."""
     message: NotRequired[str]
     """What was done, in one sentence."""
-    transcript: NotRequired[List[SubAgentTranscript]]
+    transcript: List[SubAgentTranscript]
     """The last 20 turns."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -1177,17 +1177,17 @@ class SubAgentAnswer(TypedDict):
 
 
 class UploadAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The file, or the folder that was unpacked into."""
-    files: NotRequired[int]
+    files: int
     """Files that were written."""
-    bytes: NotRequired[int]
+    bytes: int
     """Bytes that were written."""
     size_bytes: NotRequired[int]
     """Bytes that the file has now; only of a piece."""
-    sha256: NotRequired[str]
+    sha256: str
     """SHA-256 of what was uploaded, in hexadecimal."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
@@ -1198,11 +1198,11 @@ class UploadAnswer(TypedDict):
 
 
 class VarsAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    variables: NotRequired[List[SubAgentOutputs]]
+    variables: List[SubAgentOutputs]
     """Sorted by name."""
-    total: NotRequired[int]
+    total: int
     """How many there are, shown or not."""
     recovery: NotRequired[str]
     """What the interpreter is, after something of it was lost: before_run (as before a run that was cut off), earlier
@@ -1216,13 +1216,13 @@ class VarsAnswer(TypedDict):
 
 
 class WriteAnswer(TypedDict):
-    sandbox_id: NotRequired[str]
+    sandbox_id: str
     """The sandbox."""
-    path: NotRequired[str]
+    path: str
     """The file."""
-    bytes: NotRequired[int]
+    bytes: int
     """Bytes that were written."""
-    size_bytes: NotRequired[int]
+    size_bytes: int
     """Bytes of the whole file."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""

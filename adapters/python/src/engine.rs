@@ -215,8 +215,8 @@ impl Engine {
         done: Py<PyAny>,
     ) -> PyResult<Ticket> {
         let engine = self.own().map_err(|error| raised(py, &error))?;
-        let Work { call, interruption, .. } = work;
-        let task = engine.threads().spawn(async move {
+        let Work { call, interruption, sandbox } = work;
+        let task = engine.spawn(sandbox, async move {
             let answer = interruption.or(call).await;
             // Without an interpreter nobody waits any more.
             let _ended = enter(|py| {
@@ -231,7 +231,7 @@ impl Engine {
                 drop(told);
             });
         });
-        Ok(Ticket(task.abort_handle()))
+        Ok(Ticket(task))
     }
 }
 

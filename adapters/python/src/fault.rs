@@ -1,8 +1,7 @@
 //! An error, as the package raises it.
 
-use std::error::Error as _;
-
 use dormouse::Error;
+use dormouse_sdk::hint_and_causes;
 use pyo3::prelude::*;
 
 /// The exception `dormouse.Error` with the code, the message, the hint and the causes of an error.
@@ -14,9 +13,7 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    let causes: Vec<String> = causes.map(ToString::to_string).collect();
-    let hint = error.hint().unwrap_or_else(|| error.code().advice());
+    let (hint, causes) = hint_and_causes(error);
     let class = py.import("dormouse._errors")?.getattr("Error")?;
     class.call1((error.code().as_str(), error.message(), hint, causes))
 }

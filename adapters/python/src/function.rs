@@ -1,5 +1,6 @@
 //! Functions of the program: what snippets call, and what takes their output.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -74,7 +75,8 @@ pub(crate) fn callbacks(given: &Bound<'_, PyDict>, interruption: &Arc<Interrupti
             true => Callback::new(description, schema, move |arguments| later(&function, &arguments)),
             false => Callback::new(description, schema, move |arguments| {
                 std::future::ready(now(&function, &arguments, &interruption))
-            }),
+            })
+            .blocking(),
         };
         let name: String = name.extract()?;
         all.insert(&name, callback).map_err(|error| raised(given.py(), &error))?;
@@ -86,42 +88,91 @@ const ENDED: &str = "the program is ending";
 
 /// Whether the interpreter is about to end: a thread of the engine's that comes back to one that has ended takes the process with it.
 static ENDING: AtomicBool = AtomicBool::new(false);
+/// How many forks of the process are about to happen. A thread of the engine's that enters the interpreter takes a lock of it to
+/// make itself known there; held by a thread that the child does not have, it stops the child for ever.
+static FORKING: AtomicUsize = AtomicUsize::new(0);
 /// How many threads of the engine's are in the interpreter, or wait for it.
 static WITHIN: AtomicUsize = AtomicUsize::new(0);
 /// How long they are waited for, and how often it is looked. What they do there is short.
-const ENDS_WITHIN: Duration = Duration::from_secs(5);
+const LEFT_WITHIN: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(1);
+
+thread_local! {
+    /// How often this thread is counted in [`WITHIN`].
+    static MINE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A thread that is counted, whatever it does.
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        WITHIN.fetch_add(1, Ordering::SeqCst);
+        MINE.set(MINE.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        WITHIN.fetch_sub(1, Ordering::SeqCst);
+        MINE.set(MINE.get() - 1);
+    }
+}
 
 /// Does something in the interpreter, on a thread of the engine's. None: it is ending, and nobody waits any more.
 pub(crate) fn enter<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    /// Counts this thread, whatever `work` does.
-    struct Counted;
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            WITHIN.fetch_sub(1, Ordering::SeqCst);
+    loop {
+        let counted = Counted::new();
+        if ENDING.load(Ordering::SeqCst) {
+            return None;
         }
+        // One that is in it already is known there.
+        if FORKING.load(Ordering::SeqCst) == 0 || MINE.get() > 1 {
+            return Python::try_attach(work);
+        }
+        drop(counted);
+        std::thread::sleep(LOOK);
     }
-    WITHIN.fetch_add(1, Ordering::SeqCst);
-    let _counted = Counted;
-    if ENDING.load(Ordering::SeqCst) { None } else { Python::try_attach(work) }
+}
+
+/// Waits, without the interpreter, until the threads of the engine's have left it, or for as long as they are waited for.
+fn wait_until_left(py: Python<'_>) {
+    py.detach(|| {
+        let begun = Instant::now();
+        while WITHIN.load(Ordering::SeqCst) > 0 && begun.elapsed() < LEFT_WITHIN {
+            std::thread::sleep(LOOK);
+        }
+    });
 }
 
 /// Keeps the engine's threads out of the interpreter from now on. Called before it ends.
 #[pyfunction]
 pub(crate) fn end(py: Python<'_>) {
     ENDING.store(true, Ordering::SeqCst);
-    py.detach(|| {
-        let begun = Instant::now();
-        while WITHIN.load(Ordering::SeqCst) > 0 && begun.elapsed() < ENDS_WITHIN {
-            std::thread::sleep(LOOK);
-        }
-    });
+    wait_until_left(py);
 }
 
-/// Called in a process that was forked: the threads that were counted are those of the other one.
+/// Keeps the engine's threads out of the interpreter, but for this one, until [`parted`]. Called before the process is forked.
+#[pyfunction]
+pub(crate) fn part(py: Python<'_>) {
+    FORKING.fetch_add(1, Ordering::SeqCst);
+    WITHIN.fetch_sub(MINE.get(), Ordering::SeqCst);
+    wait_until_left(py);
+}
+
+/// Lets them in again. Called after a fork, in the process that was forked.
+#[pyfunction]
+pub(crate) fn parted() {
+    WITHIN.fetch_add(MINE.get(), Ordering::SeqCst);
+    FORKING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Called in the new process of a fork: the threads that were counted are those of the other one, but for this one.
 #[pyfunction]
 pub(crate) fn forked() {
-    WITHIN.store(0, Ordering::SeqCst);
+    WITHIN.store(MINE.get(), Ordering::SeqCst);
+    FORKING.store(0, Ordering::SeqCst);
 }
 
 /// Calls a function on this thread, which is the caller's own.

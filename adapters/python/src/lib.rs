@@ -22,6 +22,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<engine::Ticket>()?;
     module.add_class::<function::Reply>()?;
+    module.add_function(wrap_pyfunction!(function::part, module)?)?;
+    module.add_function(wrap_pyfunction!(function::parted, module)?)?;
     module.add_function(wrap_pyfunction!(function::forked, module)?)?;
     module.add_function(wrap_pyfunction!(function::end, module)?)
 }

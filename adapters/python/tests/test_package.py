@@ -1,6 +1,8 @@
 """The installed package, as its users have it. Run by the phase `dist` of `cargo xtask test`, in an environment with the wheel."""
 
 import asyncio
+import importlib
+import json
 import math
 import os
 import pathlib
@@ -11,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import dormouse
 
@@ -211,6 +214,36 @@ class Functions(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             dormouse.run("call_tool('f')", callbacks={"f": endless}, timeout_ms=60_000)
 
+    def test_sdk_15_runs_whose_functions_run_snippets_do_not_wait_for_each_other(self):
+        engine = dormouse.Dormouse(max_running=2)
+        found, lock = [], threading.Lock()
+
+        def inner():
+            time.sleep(0.05)
+            return engine.run("5").value
+
+        def one():
+            value = engine.run("call_tool('inner')", callbacks={"inner": inner}, timeout_ms=30_000).value
+            with lock:
+                found.append(value)
+
+        threads = [threading.Thread(target=one) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual(found, [5] * 4)
+
+    def test_hints_are_for_programs(self):
+        for call, hint in [
+            (lambda: dormouse.Dormouse().sandbox("x"), "`state`"),
+            (lambda: dormouse.run("1", timeout_ms=10**9), "`max_timeout_ms`"),
+            (lambda: dormouse.run("1", mounts={"/m": dormouse.Mount("/tmp", writable=True)}), "`allow_writes`"),
+        ]:
+            with self.assertRaises(dormouse.Error) as raised:
+                call()
+            self.assertIn(hint, raised.exception.hint)
+
     def test_what_a_function_raises_is_the_snippets_exception(self):
         def wrong():
             raise ValueError("no such item")
@@ -253,6 +286,26 @@ class Functions(unittest.TestCase):
             self.assertEqual(pathlib.Path(folder, "b").read_text(), "y")
         asked = "import os, sys; (os.environ['A'], sys.stdin.read(), os.getcwd())"
         self.assertEqual(dormouse.run(asked, env={"A": "1"}, stdin="in", cwd="/tmp").value, ("1", "in", "/tmp"))
+
+    def test_parts_of_two_releases_are_refused(self):
+        from dormouse import _native, _transport, _version
+
+        with tempfile.TemporaryDirectory() as place:
+            pathlib.Path(place, "_release", "lib", "dormouse", "99.0.0").mkdir(parents=True)
+            with mock.patch.object(_transport, "__file__", os.path.join(place, "_transport.py")):
+                with self.assertRaises(dormouse.Error) as raised:
+                    _transport.installed()
+        self.assertEqual(raised.exception.code, "version_mismatch")
+        self.assertIn("99.0.0", str(raised.exception))
+        with mock.patch.object(_native, "VERSION", "99.0.0"):
+            with self.assertRaisesRegex(ImportError, "^version_mismatch: .*99.0.0"):
+                importlib.reload(_version)
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place, "99.0.0")
+            (folder / "guests").mkdir(parents=True)
+            with self.assertRaises(dormouse.Error) as raised:
+                _native.Engine(json.dumps({"installed": str(folder)}))
+        self.assertEqual(raised.exception.code, "version_mismatch")
 
 
 if __name__ == "__main__":

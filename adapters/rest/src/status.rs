@@ -50,9 +50,10 @@ pub fn of(code: ErrorCode) -> StatusCode {
         }
         ErrorCode::ModelUnavailable | ErrorCode::IndexUnavailable => StatusCode::BAD_GATEWAY,
         ErrorCode::CapabilityUnavailable => StatusCode::NOT_IMPLEMENTED,
-        ErrorCode::GuestMissing | ErrorCode::StateUnavailable | ErrorCode::ProviderUnavailable => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        ErrorCode::GuestMissing
+        | ErrorCode::VersionMismatch
+        | ErrorCode::StateUnavailable
+        | ErrorCode::ProviderUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::HealthTimeout => StatusCode::GATEWAY_TIMEOUT,
         // `state_damaged`, `internal`, and codes to come until they are named here.
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -117,7 +118,7 @@ mod tests {
         let told: String =
             ErrorCode::ALL.iter().map(|code| format!("{code} {}\n", of(*code).as_u16())).collect();
         let wanted = "args_invalid 400\ntoo_large 413\nunknown_language 400\nguest_missing 503\n\
-            guest_mismatch 409\nbad_component 422\nlimit_time 422\nlimit_fuel 422\nlimit_memory 422\n\
+            guest_mismatch 409\nversion_mismatch 503\nbad_component 422\nlimit_time 422\nlimit_fuel 422\nlimit_memory 422\n\
             limit_stack 422\nlimit_host 422\nguest_trap 422\nproject_failed 422\nnetwork_denied 403\n\
             write_denied 403\npath_denied 403\ncapability_unavailable 501\nprovider_unavailable 503\n\
             unknown_source 400\ntemplate_missing_key 400\nhealth_timeout 504\nbusy 429\ncancelled 409\n\

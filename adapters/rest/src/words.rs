@@ -1,12 +1,9 @@
 //! Hints in the words of this door: a route where a tool is named.
 
-use dormouse_tools::reworded;
+use dormouse_tools::{ERRORS, reworded};
 use serde_json::Value as Json;
 
 use crate::route::{Method, ROUTES};
-
-/// Fields of an answer that are errors.
-const ERRORS: [&str; 5] = ["error", "warning", "unavailable", "cause", "unsaved"];
 
 /// Makes routes of the tools that the hints of an answer name.
 pub(crate) fn in_routes(answer: &mut Json) {

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::telling;
-use dormouse::{Dormouse, Error, Grants, OutputSink, Result};
+use dormouse::{Dormouse, Error, ErrorCode, Grants, OutputSink, Result};
 use dormouse_tools::{CallContext, Surface, Toolset, encode, unsaved};
 use serde_json::{Map, Value as Json};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 
-use crate::{Options, Run, With};
+use crate::door::without_state;
+use crate::order::Order;
+use crate::{Options, Run, Spelling, With};
 
 /// What a call came to: the answer of its tool, which says in `error` what was wrong with it.
 pub type Answer = Json;
@@ -20,6 +23,8 @@ pub struct Engine {
     dormouse: Dormouse,
     granted: Arc<Grants>,
     surface: Arc<Surface>,
+    spelling: Spelling,
+    order: Order,
 }
 
 impl Engine {
@@ -43,7 +48,14 @@ impl Engine {
         }
         let surface = Surface::new(dormouse.runtime().clone()).with_grants(&granted);
         let surface = Arc::new(surface.with_tools(Toolset::All)?);
-        Ok(Self { threads, dormouse, granted: Arc::new(granted), surface })
+        Ok(Self {
+            threads,
+            dormouse,
+            granted: Arc::new(granted),
+            surface,
+            spelling: options.spelling,
+            order: Order::default(),
+        })
     }
 
     /// The threads that calls are worked on.
@@ -51,19 +63,34 @@ impl Engine {
         &self.threads
     }
 
+    /// Works on a call on the engine's threads. Calls of one sandbox come to it in the order of their calls of this.
+    pub fn spawn(
+        &self,
+        sandbox: Option<String>,
+        call: impl Future<Output = ()> + Send + 'static,
+    ) -> AbortHandle {
+        match sandbox {
+            Some(sandbox) => self.threads.spawn(self.order.line_up(sandbox, call)).abort_handle(),
+            None => self.threads.spawn(call).abort_handle(),
+        }
+    }
+
     /// Runs a snippet. Dropping the future cancels the run.
     ///
     /// # Errors
     /// What kept it from running. An exception, an exit or a limit is an answer.
     pub fn run(&self, run: Run, with: With) -> impl Future<Output = Result<Answer>> + Send + 'static + use<> {
-        let (dormouse, granted) = (self.dormouse.clone(), self.granted.clone());
-        async move {
+        let (dormouse, granted, spelling) = (self.dormouse.clone(), self.granted.clone(), self.spelling);
+        let run = async move {
             let sandbox = run.sandbox.clone();
             let usual = &dormouse.runtime().policy().defaults;
             let request = run.request(with, usual, &granted)?;
             let Some(sandbox) = sandbox else {
                 return Ok(encode::outcome(&dormouse.runtime().eval(request).await?));
             };
+            if dormouse.runtime().sandboxes().is_none() {
+                return Err(without_state());
+            }
             let (owner, handle) = (Owner::local(), Handle::IdOrName(&sandbox));
             let (ran, told) = telling(dormouse.sandboxes()?.eval(&owner, &handle, request)).await;
             let (id, outcome) = ran?;
@@ -72,6 +99,12 @@ impl Engine {
                 fields.insert(unsaved::FIELD.into(), encode::error(&error));
             }
             Ok(answer)
+        };
+        async move {
+            match run.await {
+                Ok(answer) => Ok(spelling.answer(answer)),
+                Err(error) => Err(spelling.error(error)),
+            }
         }
     }
 
@@ -85,10 +118,16 @@ impl Engine {
         arguments: Map<String, Json>,
         output: Option<Arc<dyn OutputSink>>,
     ) -> impl Future<Output = Result<Answer>> + Send + 'static + use<> {
-        let surface = self.surface.clone();
+        let (surface, spelling) = (self.surface.clone(), self.spelling);
+        let lasts = self.dormouse.runtime().sandboxes().is_some();
         async move {
             let context = CallContext { output, ..CallContext::default() };
-            Ok(surface.call(&tool, arguments, context).await?.structured)
+            match surface.call(&tool, arguments, context).await {
+                Ok(reply) => Ok(spelling.answer(reply.structured)),
+                // Without a folder of state most tools are not there.
+                Err(error) if !lasts && error.code() == ErrorCode::NotFound => Err(without_state()),
+                Err(error) => Err(spelling.error(error)),
+            }
         }
     }
 

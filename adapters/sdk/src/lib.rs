@@ -7,13 +7,18 @@
 //! | step | module |
 //! | --- | --- |
 //! | how an engine is set up | [`Options`] |
+//! | errors in the words of a package | [`Spelling`] |
 //! | a snippet, as the program asks for it | [`Run`] |
+//! | the order of calls of one sandbox | [`order`] |
 //! | the engine, its threads, and its end | [`Engine`] |
 
+mod door;
 mod engine;
 mod options;
+mod order;
 mod run;
 
+pub use door::{Spelling, hint_and_causes};
 pub use engine::{Answer, Engine};
 pub use options::{Folder, Options};
 pub use run::{Run, With};

@@ -6,6 +6,8 @@ use std::time::Duration;
 use dormouse::{Access, Dormouse, Error, Grants, GuestPath, Mount, Policy, Result};
 use serde::Deserialize;
 
+use crate::Spelling;
+
 /// How an engine is set up, as a program of another language says it, in JSON.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -16,6 +18,8 @@ pub struct Options {
     pub cache: Option<PathBuf>,
     /// Folder of guests and machine code that came with the package. Default: none.
     pub installed: Option<PathBuf>,
+    /// How the package spells names, in what it tells. Default as the tools do.
+    pub spelling: Spelling,
     /// Folders of this machine that every sandbox and every run sees. Default none.
     pub mounts: Vec<Folder>,
     /// Whether a folder may be mounted for writing. Default false.

@@ -34,6 +34,7 @@ fn listed(surface: &Surface) -> String {
             "description": spec.description,
             "input": spec.input_schema,
             "output": spec.output_schema,
+            "answered": spec.answered,
             "annotations": [read_only, destructive, idempotent, open_world],
         })
     });

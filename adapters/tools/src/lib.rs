@@ -44,7 +44,7 @@ mod time;
 mod tool;
 mod verbs;
 
-pub use call::hints::reworded;
+pub use call::hints::{ERRORS, reworded};
 pub use call::places::{self, Owners};
 pub use call::{CallContext, Reply, encode, incoming, unread, unsaved};
 pub use catalog::Toolset;

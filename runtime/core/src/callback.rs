@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::Value as Json;
 
+use crate::places::Seat;
 use crate::{Error, Language, Result};
+
+/// How long a run keeps its place while it waits for a function.
+const MOMENT: Duration = Duration::from_millis(20);
 
 type Handler = dyn Fn(Json) -> BoxFuture<'static, std::result::Result<Json, String>> + Send + Sync;
 
@@ -20,6 +25,8 @@ pub struct Callback {
     pub schema: Json,
     /// Whether the run's wall clock stands still while it answers; then it must end by itself. Default false.
     pub stops_clock: bool,
+    /// Whether it keeps the thread that calls it until it answers. Default false.
+    blocks: bool,
     bindings: BTreeMap<Language, &'static str>,
     /// What takes a name away again after each run that had it.
     withdrawals: BTreeMap<Language, &'static str>,
@@ -37,6 +44,7 @@ impl Callback {
             description: description.into(),
             schema,
             stops_clock: false,
+            blocks: false,
             bindings: BTreeMap::new(),
             withdrawals: BTreeMap::new(),
             handler: Arc::new(move |arguments| Box::pin(handler(arguments))),
@@ -47,6 +55,34 @@ impl Callback {
     #[must_use]
     pub fn stopping_clock(self) -> Self {
         Self { stops_clock: true, ..self }
+    }
+
+    /// The same, which keeps the thread that calls it until it answers. Its run counts as one that waits at once, and not only
+    /// when it has waited for a moment.
+    #[must_use]
+    pub fn blocking(self) -> Self {
+        Self { blocks: true, ..self }
+    }
+
+    /// The same, whose run gives its place up while it waits for the answer.
+    fn giving_up(mut self, seat: Arc<Seat>) -> Self {
+        let (handler, blocks) = (self.handler, self.blocks);
+        self.handler = Arc::new(move |arguments| {
+            let at_once = blocks.then(|| seat.give_up());
+            let work = handler(arguments);
+            let seat = seat.clone();
+            Box::pin(async move {
+                let mut work = work;
+                if at_once.is_none()
+                    && let Ok(answer) = tokio::time::timeout(MOMENT, &mut work).await
+                {
+                    return answer;
+                }
+                let _given_up = at_once.unwrap_or_else(|| seat.give_up());
+                work.await
+            })
+        });
+        self
     }
 
     /// The same with a name of its own in a language: `source` is run once in each interpreter before the first snippet that
@@ -110,6 +146,12 @@ impl Callbacks {
         }
         self.by_name.insert(name.into(), callback);
         Ok(())
+    }
+
+    /// The same, while whose answers are waited for the run gives its place up.
+    pub(crate) fn giving_up(self, seat: &Arc<Seat>) -> Self {
+        let each = |(name, callback): (String, Callback)| (name, callback.giving_up(seat.clone()));
+        Self { by_name: self.by_name.into_iter().map(each).collect(), ..self }
     }
 
     /// The function of that name.

@@ -32,6 +32,8 @@ pub struct Full(pub usize);
 #[derive(Debug, Default)]
 struct State {
     free: usize,
+    /// Given beyond what there is: what comes back makes up for it first.
+    beyond: usize,
     waiting: usize,
     /// Owners that hold or wait.
     accounts: HashMap<Owner, Account>,
@@ -69,6 +71,16 @@ impl Fair {
         Some(Held { fair: self.clone(), owner: owner.clone(), count: 1 })
     }
 
+    /// A place, whether one is free or not: for who gave his up and goes on. Whoever asks bounds how often.
+    pub(crate) fn take_anyway(self: &Arc<Self>, owner: &Owner) -> Held {
+        let mut state = self.state();
+        if state.free == 0 {
+            (state.free, state.beyond) = (1, state.beyond + 1);
+        }
+        state.give(owner);
+        Held { fair: self.clone(), owner: owner.clone(), count: 1 }
+    }
+
     /// Lines up for a place. Dropping the answer leaves the line.
     ///
     /// # Errors
@@ -102,7 +114,9 @@ impl Fair {
 
     fn give_back(&self, owner: &Owner, count: usize) {
         let mut state = self.state();
-        state.free += count;
+        let made_up = state.beyond.min(count);
+        state.beyond -= made_up;
+        state.free += count - made_up;
         if let Some(account) = state.accounts.get_mut(owner) {
             account.held = account.held.saturating_sub(count);
         }

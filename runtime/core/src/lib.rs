@@ -36,6 +36,7 @@ pub mod limits;
 pub mod memory;
 pub mod mistaken;
 pub mod model;
+mod notebook;
 pub mod outcome;
 pub mod output;
 pub mod packages;

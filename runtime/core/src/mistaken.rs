@@ -3,7 +3,7 @@
 //! A guess is a hint and nothing more. So only signs count that one language has and the other has not, and quoted text is
 //! left out: a program that writes another language's text is no text in that language.
 
-use crate::{EvalRequest, Exception, Language, Outcome, Status};
+use crate::{EvalRequest, Exception, Language, Outcome, Status, notebook};
 
 /// Bytes of a source that are looked at.
 const SEEN: usize = 4 << 10;
@@ -34,8 +34,10 @@ impl Read {
     pub(crate) fn hint(&self, outcome: &mut Outcome) {
         let Status::Raised(exception) = &mut outcome.status else { return };
         let (read, title) = (&self.language, self.language.title());
+        let notebook = notebook::hint(read, exception);
         let other = if is_unreadable(exception) { looks_like(&self.beginning, read) } else { None };
         let hint = match other {
+            _ if notebook.is_some() => notebook,
             Some(other) => {
                 let looks = other.title();
                 Some(format!("it was read as {title} and looks like {looks}{}{other}{}", NAMED.0, NAMED.1))

@@ -33,6 +33,14 @@ pub struct Policy {
     pub owners_share: bool,
 }
 
+impl Policy {
+    /// How many runs may wait for functions of the host without a place, beyond [`Policy::max_running`]: as many again, and at least 64.
+    /// Where owners share the places, none: what an owner has in memory is a part of his share.
+    pub fn most_waiting_for_functions(&self) -> usize {
+        if self.owners_share { 0 } else { self.max_running.max(64) }
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {

@@ -77,7 +77,8 @@ impl Runtime {
     pub async fn eval_for(&self, owner: &Owner, mut request: EvalRequest) -> Result<Outcome> {
         self.admission.admit(&mut request)?;
         let (read, memory) = (Read::of(&request), request.context.limits.memory);
-        let _place = self.admission.place(owner).await?;
+        let place = self.admission.place(owner).await?;
+        request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
         let mut outcome = self.admission.share(owner, self.provider.eval(request)).await?;
         read.hint(&mut outcome);
         outcome.tell_ceiling(memory, self.policy().ceiling.memory);

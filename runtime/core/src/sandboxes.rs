@@ -19,6 +19,7 @@
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
+//! | to the current guests, with what can be carried | [`migrating`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | a call that somebody else ends | [`ending`] |
 //! | may more be kept, may more be in memory | [`growth`], [`awake`] |
@@ -56,6 +57,7 @@ mod jobs;
 mod lanes;
 mod life;
 mod making;
+mod migrating;
 mod outputs;
 mod packages;
 mod pieces;

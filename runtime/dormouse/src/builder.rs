@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dormouse_core::sandboxes::{Clock, Rules, SystemClock};
 use dormouse_core::{CommandRequest, Language, Outcome, Policy, Result, Runtime};
 use dormouse_store::Store;
-use dormouse_wasm::{Allocation, Processors, Settings, WasmProvider};
+use dormouse_wasm::{Allocation, Settings, WasmProvider};
 
 use crate::{Capacity, Snippet, fit};
 
@@ -73,6 +73,8 @@ fn with_grace(most: u64) -> u64 {
 pub struct Builder {
     policy: Policy,
     settings: Settings,
+    installed: Option<PathBuf>,
+    kept: Vec<PathBuf>,
     allocation: Option<Allocation>,
     state: Option<PathBuf>,
     rules: Rules,
@@ -84,6 +86,8 @@ impl Builder {
         Self {
             policy: Policy::default(),
             settings,
+            installed: None,
+            kept: Vec::new(),
             allocation: None,
             state: None,
             rules: Rules::default(),
@@ -105,12 +109,20 @@ impl Builder {
         self
     }
 
-    /// Folder of guests and machine code that came with the program, laid out as the cache folder. Default:
-    /// [`Settings::default_installed`].
+    /// Folder of guests and machine code of an installed release, laid out as the cache folder, such as
+    /// `/usr/lib/dormouse/0.1.0`. It has to be of this version, and nobody but this user and root may be able to write it. Saved
+    /// memory is also woken with the guests of other releases beside it. Default: [`Settings::default_installed`].
     #[must_use]
     pub fn installed(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.settings.installed = Some(folder.into());
-        self.settings.processors = Processors::Every;
+        self.installed = Some(folder.into());
+        self
+    }
+
+    /// A further folder of guests and machine code of another release, laid out as the cache folder, with which memory is woken that
+    /// was saved with these guests. Can be called several times. Default: those beside [`Builder::installed`].
+    #[must_use]
+    pub fn kept(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.kept.push(folder.into());
         self
     }
 
@@ -161,9 +173,14 @@ impl Builder {
     /// The runtime. Nothing is loaded before the first run.
     ///
     /// # Errors
-    /// `args_invalid` when the numbers do not fit together ([`Capacity`]); `internal` when the engine cannot be set up on this
+    /// `args_invalid` when the numbers do not fit together ([`Capacity`]); `version_mismatch` when the folder of installed guests is
+    /// another release's; `internal` when the engine cannot be set up on this
     /// machine; `state_unavailable` and `state_damaged` for the state folder.
     pub fn build(mut self) -> Result<Dormouse> {
+        if let Some(folder) = self.installed.take() {
+            self.settings.set_installed(folder)?;
+        }
+        self.settings.kept.append(&mut self.kept);
         let rules = self.state.is_some().then_some(&self.rules);
         let (ready, manifests) = (self.settings.ready, self.settings.manifests.len());
         let capacity = Capacity::of(&self.policy, rules, manifests, ready);

@@ -2,7 +2,7 @@
 
 use dormouse_core::sandboxes::Rules;
 use dormouse_core::{Error, Policy, Result};
-use dormouse_wasm::Allocation;
+use dormouse_wasm::{Allocation, MOST_KEPT};
 
 /// The languages that Dormouse has itself: python, javascript, typescript, php, the shell and git.
 const OWN_LANGUAGES: usize = 6;
@@ -20,12 +20,18 @@ pub struct Capacity {
     /// Runs: [`Policy::max_running`]. Each takes one instance of its own, or that of the program which a command line
     /// has started.
     pub runs: usize,
+    /// Runs that wait for a function of the host, and have given up their place meanwhile: as many again, and none where owners share
+    /// the places. Each keeps its instance.
+    pub waiting: usize,
     /// Jobs: [`Policy::max_jobs`]. Each takes two instances: its shell and a program. 0 without sandboxes that last.
     pub jobs: usize,
     /// Interpreters of sandboxes in memory: [`Rules::awake`]. 0 without sandboxes that last.
     pub awake: usize,
     /// Languages. Each takes one instance that never runs: what saved state is compared with.
     pub languages: usize,
+    /// Guests of other releases, with which sandboxes that these have saved are woken. Each takes one instance that never runs. 0
+    /// without sandboxes that last.
+    pub kept: usize,
     /// Unused instances kept ready for each language.
     pub ready: usize,
 }
@@ -35,18 +41,21 @@ impl Capacity {
     pub fn of(policy: &Policy, rules: Option<&Rules>, manifests: usize, ready: usize) -> Self {
         Self {
             runs: policy.max_running.max(1),
+            waiting: policy.most_waiting_for_functions(),
             jobs: rules.map_or(0, |_| policy.max_jobs.max(1)),
             awake: rules.map_or(0, |rules| rules.awake.max(1)),
             languages: manifests.saturating_add(OWN_LANGUAGES),
+            kept: rules.map_or(0, |_| MOST_KEPT),
             ready,
         }
     }
 
     /// Instances that are there when everything is used to the full: the size of the pool.
     pub fn instances(&self) -> usize {
-        let kept = self.languages.saturating_mul(self.ready.saturating_add(1));
+        let languages = self.languages.saturating_mul(self.ready.saturating_add(1));
         let jobs = self.jobs.saturating_mul(2);
-        self.runs.saturating_add(jobs).saturating_add(self.awake).saturating_add(kept)
+        let all = [self.waiting, jobs, self.awake, languages, self.kept];
+        all.into_iter().fold(self.runs, usize::saturating_add)
     }
 
     /// Threads that wait for disks and names on behalf of all that goes on, when so many calls may be in progress. A run and
@@ -80,10 +89,10 @@ impl Capacity {
     }
 
     fn unfit(&self, problem: String) -> Error {
-        let Self { runs, jobs, awake, languages, ready } = self;
+        let Self { runs, waiting, jobs, awake, languages, kept, ready } = self;
         Error::args_invalid(problem).with_hint(format!(
-            "{runs} runs, {jobs} jobs with 2 each, {awake} interpreters in memory, and {languages} languages with 1 and {ready} \
-             ready ones each take {} instances",
+            "{runs} runs, {waiting} that wait for functions, {jobs} jobs with 2 each, {awake} interpreters in memory, and {languages} languages with 1 and {ready} \
+             ready ones each, and {kept} guests of other releases take {} instances",
             self.instances()
         ))
     }
@@ -99,9 +108,9 @@ mod tests {
     fn the_sum_is_that_of_the_table_in_the_documentation() {
         let (policy, rules) = (Policy::default(), Rules::default());
         let capacity = Capacity::of(&policy, Some(&rules), 0, 0);
-        assert_eq!(capacity.instances(), 64 + 2 * 32 + 128 + 6);
-        assert_eq!(capacity.allocation(None).unwrap(), Allocation::Pooling { instances: 262 });
-        assert_eq!(Capacity::of(&policy, None, 1, 8).instances(), 64 + 7 * 9);
+        assert_eq!(capacity.instances(), 2 * 64 + 2 * 32 + 128 + 6 + 8);
+        assert_eq!(capacity.allocation(None).unwrap(), Allocation::Pooling { instances: 334 });
+        assert_eq!(Capacity::of(&policy, None, 1, 8).instances(), 2 * 64 + 7 * 9);
         assert_eq!(capacity.blocking_threads(256), 64 + 32 + 256 + 64);
     }
 
@@ -109,11 +118,11 @@ mod tests {
     fn numbers_that_do_not_fit_together_are_refused_with_the_sum() {
         let capacity = Capacity::of(&Policy::default(), None, 0, 0);
         let pool = |instances| capacity.allocation(Some(Allocation::Pooling { instances }));
-        let error = pool(69).unwrap_err();
+        let error = pool(133).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ArgsInvalid);
-        assert!(error.message().contains("70 are needed"), "{error}");
+        assert!(error.message().contains("134 are needed"), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.starts_with("64 runs")), "{:?}", error.hint());
-        assert!(pool(70).is_ok() && pool(4_096).is_ok() && pool(4_097).is_err());
+        assert!(pool(134).is_ok() && pool(4_096).is_ok() && pool(4_097).is_err());
         assert_eq!(capacity.allocation(Some(Allocation::OnDemand)).unwrap(), Allocation::OnDemand);
         let many = Capacity::of(&Policy::default(), None, 0, 60_000);
         assert!(many.allocation(None).unwrap_err().message().contains("more than 4096"));

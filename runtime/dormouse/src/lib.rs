@@ -107,6 +107,13 @@
 //!
 //! The folder `examples` of the repository has whole programs.
 //!
+//! # Where the interpreters come from
+//!
+//! They are not in this package. [`Builder::installed`] names the folder of an installed release of this version, such as
+//! `/usr/lib/dormouse/0.1.0`: its machine code is for this version of the crate alone. Without it, a folder `lib/dormouse/VERSION`
+//! beside the folder of the program is looked for, then the user's cache folder, into which `cargo xtask setup` builds them in a
+//! checkout of the source. Where there are none, a run ends with [`ErrorCode::GuestMissing`].
+//!
 //! # What is here
 //!
 //! | for | names |

@@ -68,6 +68,24 @@ pub struct Damaged {
     pub why: Vec<String>,
 }
 
+/// A sandbox or a checkpoint, as the look found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Seen {
+    /// The sandbox.
+    pub sandbox: String,
+    /// The checkpoint of it, if it is that.
+    pub checkpoint: Option<String>,
+    /// Whose it is; empty when that cannot be read.
+    pub owner: String,
+    /// What it is called; empty when it has no name, or that cannot be read.
+    pub name: String,
+    /// Its saved state. None: nothing has been saved yet, or the record is damaged.
+    pub state: Option<SavedState>,
+    /// What is wrong with it, at most 100 lines.
+    pub why: Vec<String>,
+}
+
 /// Notes the chunks of a state, for the look: [`Provider::reach`](dormouse_core::Provider::reach) of who saved it.
 pub type Reach<'a> = &'a dyn Fn(&SavedState, &dyn ChunkSource, &mut Reached) -> Result<()>;
 
@@ -77,6 +95,19 @@ pub type Reach<'a> = &'a dyn Fn(&SavedState, &dyn ChunkSource, &mut Reached) -> 
 /// `state_unavailable` when there is no database, it cannot be read or it is of a later version, of which nobody can say here
 /// whether it is whole; `state_damaged` when it is none at all.
 pub fn check(folder: &Path, reach: Reach<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<Checked> {
+    check_each(folder, reach, progress, &mut |_, _| {})
+}
+
+/// The same, with each sandbox and then each checkpoint for `each`, in the order in which they were created.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_each(
+    folder: &Path,
+    reach: Reach<'_>,
+    progress: &mut dyn FnMut(u64, u64),
+    each: &mut dyn FnMut(Seen, &dyn ChunkSource),
+) -> Result<Checked> {
     let path = folder.join("state.db");
     if !path.is_file() {
         return Err(Error::new(ErrorCode::StateUnavailable, "there is no state folder here")
@@ -87,7 +118,7 @@ pub fn check(folder: &Path, reach: Reach<'_>, progress: &mut dyn FnMut(u64, u64)
     schema::is_known(&connection)?;
     let one = One(Mutex::new(Reader { connection, unpacker: Unpacker::new()? }));
     let look = Look { one: &one, reach, there: HashSet::new(), bad: HashSet::new(), states: HashMap::new() };
-    look.all(&mut checked, progress)?;
+    look.all(&mut checked, progress, each)?;
     Ok(checked)
 }
 
@@ -145,10 +176,25 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn all(mut self, checked: &mut Checked, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    fn all(
+        mut self,
+        checked: &mut Checked,
+        progress: &mut dyn FnMut(u64, u64),
+        each: &mut dyn FnMut(Seen, &dyn ChunkSource),
+    ) -> Result<()> {
         checked.database = self.one.read(|reader| database(&reader.connection))?;
         self.chunks(checked, progress)?;
-        self.records(checked)
+        let one = self.one;
+        let mut note = |seen: Seen| {
+            if !seen.why.is_empty() {
+                let Seen { sandbox, checkpoint, owner, name, why, .. } = seen.clone();
+                checked.damaged.push(Damaged { sandbox, checkpoint, owner, name, why });
+            }
+            each(seen, one);
+        };
+        let counts = self.records(&mut note)?;
+        (checked.sandboxes, checked.checkpoints) = counts;
+        Ok(())
     }
 
     fn chunks(&mut self, checked: &mut Checked, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
@@ -206,19 +252,18 @@ impl Look<'_> {
         Ok(found)
     }
 
-    fn records(&mut self, checked: &mut Checked) -> Result<()> {
+    /// Looks at every record; how many sandboxes and checkpoints there are.
+    fn records(&mut self, note: &mut dyn FnMut(Seen)) -> Result<(u64, u64)> {
         let sandboxes = self.one.read(|reader| {
             rows(&reader.connection, crate::records::EVERY, |row| found(row, crate::records::read(row)))
         })?;
         let owners: HashMap<String, String> =
             sandboxes.iter().map(|found| (found.id.clone(), found.owner.clone())).collect();
-        checked.sandboxes = sandboxes.len() as u64;
+        let mut counts = (sandboxes.len() as u64, 0);
         for one in sandboxes {
             let why = self.why(&one);
-            if !why.is_empty() {
-                let Found { id, owner, name, .. } = one;
-                checked.damaged.push(Damaged { sandbox: id, checkpoint: None, owner, name, why });
-            }
+            let Found { id, owner, name, state, .. } = one;
+            note(Seen { sandbox: id, checkpoint: None, owner, name, state, why });
         }
         let checkpoints = self.one.read(|reader| {
             rows(&reader.connection, crate::checkpoints::EVERY, |row| {
@@ -232,16 +277,14 @@ impl Look<'_> {
                 }
             })
         })?;
-        checked.checkpoints = checkpoints.len() as u64;
+        counts.1 = checkpoints.len() as u64;
         for one in checkpoints {
             let why = self.why(&one);
-            if !why.is_empty() {
-                let Found { id, owner: sandbox, name, .. } = one;
-                let owner = owners.get(&sandbox).cloned().unwrap_or_default();
-                checked.damaged.push(Damaged { sandbox, checkpoint: Some(id), owner, name, why });
-            }
+            let Found { id, owner: sandbox, name, state, .. } = one;
+            let owner = owners.get(&sandbox).cloned().unwrap_or_default();
+            note(Seen { sandbox, checkpoint: Some(id), owner, name, state, why });
         }
-        Ok(())
+        Ok(counts)
     }
 
     /// What is wrong with a sandbox or a checkpoint.

@@ -49,7 +49,7 @@ mod store;
 mod sweep;
 mod usage;
 
-pub use check::{Checked, Damaged, Reach, check};
+pub use check::{Checked, Damaged, Reach, Seen, check, check_each};
 pub use disk::{Room, room};
 pub use schema::VERSION;
 pub use store::{Settings, Store};

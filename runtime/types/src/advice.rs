@@ -10,6 +10,7 @@ impl ErrorCode {
             Self::TooLarge => "send less at a time, or put it into files",
             Self::UnknownLanguage => "choose one of the installed languages",
             Self::GuestMissing | Self::GuestMismatch => "have the operator rebuild the guests",
+            Self::VersionMismatch => "have the operator install one release as a whole",
             Self::BadComponent => "fix the component: the message says what is wrong with it",
             Self::LimitTime => "raise the time-out, or split the work into smaller parts",
             Self::LimitFuel => "raise the fuel, or leave it out and rely on the time-out",

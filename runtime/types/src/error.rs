@@ -40,10 +40,12 @@ codes! {
     TooLarge = "too_large", 2;
     /// The language is not one that this installation has.
     UnknownLanguage = "unknown_language", 2;
-    /// The guest of the language has not been built, or its file is gone.
+    /// There is no guest of the language here, or its file is gone.
     GuestMissing = "guest_missing", 1;
     /// The guest speaks another version of the contract than this host.
     GuestMismatch = "guest_mismatch", 1;
+    /// Parts of different releases were put together: a program, a package, and what is installed with it.
+    VersionMismatch = "version_mismatch", 1;
     /// A component is not valid, or wants what is not granted to it.
     BadComponent = "bad_component", 1;
     /// The wall-clock limit ended the run.

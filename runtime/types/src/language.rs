@@ -58,7 +58,7 @@ impl Language {
         let canonical = match name.to_ascii_lowercase().as_str() {
             "python" | "py" | "python3" => "python",
             "javascript" | "js" | "node" => "javascript",
-            "typescript" | "ts" => "typescript",
+            "typescript" | "ts" | "tsx" => "typescript",
             "php" => "php",
             _ => name,
         };
@@ -77,7 +77,7 @@ impl Language {
         match path.extension()?.to_str()? {
             "py" | "pyw" => Some(Self::python()),
             "js" | "mjs" | "cjs" => Some(Self::javascript()),
-            "ts" | "mts" | "cts" => Some(Self::typescript()),
+            "ts" | "mts" | "cts" | "tsx" | "jsx" => Some(Self::typescript()),
             "php" | "phtml" => Some(Self::php()),
             _ => None,
         }
@@ -189,6 +189,7 @@ mod tests {
     #[test]
     fn a_files_language_follows_its_extension() {
         assert_eq!(Language::of_file(Path::new("a/b.mjs")), Some(Language::javascript()));
+        assert_eq!(Language::of_file(Path::new("App.tsx")), Some(Language::typescript()));
         assert_eq!(Language::of_file(Path::new("index.php")), Some(Language::php()));
         assert_eq!(Language::of_file(Path::new("README")), None);
     }

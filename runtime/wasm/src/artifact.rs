@@ -36,8 +36,10 @@ const ARTIFACTS: &str = "artifacts";
 /// A folder of artifacts below a cache folder.
 pub(crate) struct Artifacts {
     folder: PathBuf,
-    /// Where further ones are, which are read alone.
+    /// Where further ones are, which are read alone: those that were installed with the program.
     installed: Option<PathBuf>,
+    /// The same of other releases. What of it cannot be used is none.
+    kept: Vec<PathBuf>,
     /// Bytes that are kept; none: everything, because guests are few.
     bound: Option<u64>,
 }
@@ -46,12 +48,13 @@ impl Artifacts {
     /// The artifacts of guests.
     pub(crate) fn guests(settings: &Settings) -> Self {
         let installed = settings.installed.as_ref().map(|folder| folder.join(ARTIFACTS));
-        Self { folder: settings.cache.join(ARTIFACTS), installed, bound: None }
+        let kept = settings.kept.iter().map(|folder| folder.join(ARTIFACTS)).collect();
+        Self { folder: settings.cache.join(ARTIFACTS), installed, kept, bound: None }
     }
 
     /// The artifacts of users' programs, of which there is no end.
     pub(crate) fn programs(cache: &Path) -> Self {
-        Self { folder: cache.join("programs"), installed: None, bound: Some(PROGRAMS) }
+        Self { folder: cache.join("programs"), installed: None, kept: Vec::new(), bound: Some(PROGRAMS) }
     }
 
     /// Where the artifact of a guest lies, whether it exists or not.
@@ -72,7 +75,10 @@ impl Artifacts {
         {
             return Ok(true);
         }
-        self.installed()?.as_ref().map_or(Ok(false), is_in)
+        if self.installed()?.as_ref().map_or(Ok(false), is_in)? {
+            return Ok(true);
+        }
+        Ok(self.kept().any(|folder| is_in(&folder).unwrap_or(false)))
     }
 
     /// Whether the artifact only needs to be mapped: it is there, and has been compared with its checksum since it was written
@@ -86,9 +92,12 @@ impl Artifacts {
             {
                 return sum::is_marked(folder, Marks::Beside, &name, &file);
             }
-            let Some(folder) = self.installed()? else { return Ok(false) };
-            let Some(file) = folder.file(&name)? else { return Ok(false) };
-            sum::is_marked(&folder, Marks::Elsewhere(own.as_ref()), &name, &file)
+            for folder in self.installed()?.into_iter().chain(self.kept()) {
+                if let Some(file) = folder.file(&name)? {
+                    return sum::is_marked(&folder, Marks::Elsewhere(own.as_ref()), &name, &file);
+                }
+            }
+            Ok(false)
         };
         // What must not be used is refused where it is loaded.
         look().unwrap_or(false)
@@ -114,10 +123,14 @@ impl Artifacts {
         {
             return Ok(Some(component));
         }
-        let Some(folder) = installed else { return Ok(None) };
-        // Where nothing can be written, the artifact is hashed by each process.
-        let marks = Folder::make(&self.folder).ok();
-        Self::from(&folder, Marks::Elsewhere(marks.as_ref()), engine, &name)
+        for folder in installed.into_iter().chain(self.kept()) {
+            // Where nothing can be written, the artifact is hashed by each process.
+            let marks = Folder::make(&self.folder).ok();
+            if let Some(component) = Self::from(&folder, Marks::Elsewhere(marks.as_ref()), engine, &name)? {
+                return Ok(Some(component));
+            }
+        }
+        Ok(None)
     }
 
     /// The component of an artifact in a folder. One that is damaged, or without its checksum, is none.
@@ -144,6 +157,18 @@ impl Artifacts {
 
     fn installed(&self) -> Result<Option<Folder>> {
         self.installed.as_deref().map_or(Ok(None), Folder::installed)
+    }
+
+    /// The folders of other releases, opened one at a time.
+    fn kept(&self) -> impl Iterator<Item = Folder> {
+        self.kept.iter().filter_map(|path| {
+            let opened = Folder::installed(path);
+            let refused = opened.as_ref().err();
+            if let Some(error) = refused {
+                tracing::warn!(path = %path.display(), %error, "machine code of another release is not used");
+            }
+            opened.ok().flatten()
+        })
     }
 
     /// Compiles a component, keeps the result and maps it.

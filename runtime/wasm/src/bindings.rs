@@ -3,7 +3,7 @@
 #![allow(missing_docs, unreachable_pub, reason = "generated from wit/, where the documentation stands")]
 
 wasmtime::component::bindgen!({
-    path: "../../wit",
+    path: "wit/guest",
     world: "guest",
     imports: { default: async | trappable },
     exports: { default: async },
@@ -12,4 +12,4 @@ wasmtime::component::bindgen!({
 /// Version of the contract that this host speaks.
 pub const CONTRACT: &str = "dormouse:sandbox@0.3.0";
 /// Version of the contract that the TypeScript guest has with this host ([`crate::typescript`]).
-pub(crate) const TYPESCRIPT_CONTRACT: &str = "dormouse:typescript@0.1.0";
+pub(crate) const TYPESCRIPT_CONTRACT: &str = "dormouse:typescript@0.2.0";

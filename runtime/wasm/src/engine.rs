@@ -7,7 +7,8 @@ use wasmtime::{
 };
 
 use crate::linker;
-use crate::settings::{Allocation, Processors, Settings};
+use crate::processor::{self, Architecture, Processors};
+use crate::settings::{Allocation, Settings};
 use crate::state::Host;
 use crate::ticker::Ticker;
 
@@ -50,8 +51,10 @@ impl EngineSlot {
     /// Sets up an engine.
     ///
     /// # Errors
-    /// `internal` when the machine refuses, for example its address space.
+    /// `internal` when the machine refuses, for example its address space; `capability_unavailable` when its processor is older
+    /// than the machine code.
     pub(crate) fn new(metering: Metering, settings: &Settings) -> Result<Self> {
+        processor::check(settings.processors)?;
         let engine = config(metering, settings).and_then(|config| Engine::new(&config)).map_err(|error| {
             Error::internal("the engine cannot be set up on this machine", error)
                 .with_hint("`dormouse doctor` tells what is missing; an address-space limit (ulimit -v) is the usual cause")
@@ -65,16 +68,14 @@ impl EngineSlot {
 }
 
 /// Makes machine code for [`Processors::Every`].
-fn for_every_processor(config: &mut Config) -> wasmtime::Result<()> {
-    if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        config.target("x86_64-unknown-linux-gnu")?;
-        for feature in ["cmpxchg16b", "sse3", "ssse3", "sse41", "sse42", "popcnt"] {
-            #[allow(unsafe_code, reason = "the engine takes flags of Cranelift only this way")]
-            // SAFETY: The flags tell of instructions that a processor has. Whether this one has them is checked by the engine
-            // before machine code that was made with them is used.
-            unsafe {
-                config.cranelift_flag_enable(&format!("has_{feature}"));
-            }
+fn for_every_processor(config: &mut Config, architecture: Architecture) -> wasmtime::Result<()> {
+    config.target(&format!("{}-unknown-linux-gnu", architecture.name()))?;
+    for (feature, _) in architecture.expected() {
+        #[allow(unsafe_code, reason = "the engine takes flags of Cranelift only this way")]
+        // SAFETY: The flags tell of instructions that a processor has. Whether this one has them is checked by
+        // [`processor`], and by the engine before machine code that was made with them is used.
+        unsafe {
+            config.cranelift_flag_enable(&format!("has_{feature}"));
         }
     }
     Ok(())
@@ -83,8 +84,8 @@ fn for_every_processor(config: &mut Config) -> wasmtime::Result<()> {
 /// What decides the machine code: a change here makes new artifacts.
 fn compilation(metering: Metering, processors: Processors) -> wasmtime::Result<Config> {
     let mut config = Config::new();
-    if processors == Processors::Every {
-        for_every_processor(&mut config)?;
+    if let Processors::Every(architecture) = processors {
+        for_every_processor(&mut config, architecture)?;
     }
     config
         .epoch_interruption(true)

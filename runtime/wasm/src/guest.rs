@@ -10,9 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::bindings::{CONTRACT, TYPESCRIPT_CONTRACT};
 use crate::hex::hex;
-
-/// The folder of guests in the cache folder, and in what was installed with the program.
-pub(crate) const GUESTS: &str = "guests";
+use crate::processor::Architecture;
+use crate::release::{self, GUESTS};
 
 /// A guest on disk.
 #[derive(Clone, Debug)]
@@ -75,12 +74,13 @@ impl Guest {
             return Ok(());
         }
         let language = &self.language;
+        let version = release::VERSION;
         let message = format!(
-            "the machine code of the {language} guest that was installed with this program is missing or damaged"
+            "the installed machine code of the {language} guest is missing, damaged or of another release than {version}"
         );
-        let version = env!("CARGO_PKG_VERSION");
         Err(Error::new(ErrorCode::GuestMissing, message).with_hint(format!(
-            "install the release again; a run with a limit of fuel needs the archive dormouse-{version}-x86_64-linux-fuel.tar.zst besides"
+            "install the release again; a run with a limit of fuel needs the archive {}-fuel.tar.xz besides",
+            Architecture::archives()
         )))
     }
 }
@@ -89,14 +89,21 @@ impl Guest {
 pub(crate) struct Guests {
     /// What was installed with the program, which is said, goes before what was built.
     places: Vec<(PathBuf, bool)>,
+    /// The same of other releases, in which guests are looked for by hash alone.
+    kept: Vec<PathBuf>,
     manifests: Vec<PathBuf>,
 }
 
 impl Guests {
-    pub(crate) fn new(cache: &Path, installed: Option<&Path>, manifests: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(
+        cache: &Path,
+        installed: Option<&Path>,
+        kept: &[PathBuf],
+        manifests: Vec<PathBuf>,
+    ) -> Self {
         let installed = installed.map(|place| (place.join(GUESTS), true));
         let places = installed.into_iter().chain([(cache.join(GUESTS), false)]).collect();
-        Self { places, manifests }
+        Self { places, kept: kept.iter().map(|place| place.join(GUESTS)).collect(), manifests }
     }
 
     /// The folders in which manifests, and the components that they name, lie. What cannot be read is left out.
@@ -132,9 +139,14 @@ impl Guests {
         }
         let helpers = [GuestName::Shell, GuestName::Git, GuestName::typescript()];
         if own().contains(language) || helpers.contains(language) {
+            // What was installed goes before what was built.
+            let is_installed = self.places.iter().any(|(_, is_installed)| *is_installed);
+            if let Some(mixed) = (!is_installed).then(release::mixed).flatten() {
+                return Err(mixed);
+            }
             return Err(Error::new(
                 ErrorCode::GuestMissing,
-                format!("the {language} guest has not been built on this machine"),
+                format!("there is no {language} guest on this machine"),
             )
             .with_hint(build_hint(language)));
         }
@@ -144,6 +156,40 @@ impl Guests {
             format!("there is no guest for the language `{language}`"),
         )
         .with_hint(format!("known languages: {known}")))
+    }
+
+    /// The guests of a language with this SHA-256, whatever release they came with, those with a component first.
+    pub(crate) fn of_hash(&self, language: &GuestName, hash: &str) -> Vec<(Guest, String)> {
+        let places = self.places.iter().map(|(place, is_installed)| (place, *is_installed));
+        let mut found = Vec::new();
+        for (place, is_installed) in places.chain(self.kept.iter().map(|place| (place, true))) {
+            let folder = place.join(language.as_str());
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let keys = entries.filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                Some(name.strip_suffix(".json")?.to_owned())
+            });
+            for (guest, contract) in keys.filter_map(|key| Self::of_key(&folder, &key)) {
+                if guest.language == *language && guest.sha256.as_deref() == Some(hash) {
+                    found.push((Guest { is_installed, ..guest }, contract));
+                }
+            }
+        }
+        let manifests = self.manifests.iter().filter_map(|file| read_manifest(file).ok());
+        found.extend(manifests.filter(|(guest, _)| {
+            guest.language == *language && guest.read().is_ok_and(|(_, own)| own == hash)
+        }));
+        found.sort_by_key(|(guest, _)| !guest.wasm.exists());
+        found
+    }
+
+    /// The guests that new interpreters and programs get, the helpers among them, sorted. What cannot be had is left out. Reads records
+    /// only.
+    pub(crate) fn current(&self) -> Vec<Guest> {
+        let helpers = [GuestName::Shell, GuestName::Git, GuestName::typescript()];
+        let mut names: Vec<GuestName> = self.all().into_keys().chain(helpers).collect();
+        names.sort();
+        names.iter().filter_map(|name| self.find(name).ok()).collect()
     }
 
     /// What is known of every language, sorted. Reads records only.
@@ -194,7 +240,10 @@ impl Guests {
 
     fn in_folder(folder: &Path) -> Option<(Guest, String)> {
         let key = fs::read_to_string(folder.join("current")).ok()?;
-        let key = key.trim();
+        Self::of_key(folder, key.trim())
+    }
+
+    fn of_key(folder: &Path, key: &str) -> Option<(Guest, String)> {
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
@@ -224,7 +273,7 @@ fn contract_with(language: &GuestName) -> &'static str {
     if *language == GuestName::typescript() { TYPESCRIPT_CONTRACT } else { CONTRACT }
 }
 
-fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
+pub(crate) fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
     if contract == contract_with(&guest.language) {
         return Ok(guest);
     }
@@ -241,8 +290,9 @@ pub(crate) fn mismatch(language: &GuestName, found: &str) -> Error {
 }
 
 fn build_hint(language: &GuestName) -> String {
+    let version = env!("CARGO_PKG_VERSION");
     format!(
-        "build it with `dormouse guests build {language}` in a source checkout, or install a release, which has it"
+        "install release {version}, which has it (a Rust program names its folder, such as `/usr/lib/dormouse/{version}`, with `Builder::installed`), or build it with `dormouse guests build {language}` in a source checkout"
     )
 }
 

@@ -4,9 +4,9 @@
 //!
 //! | step | module |
 //! | --- | --- |
-//! | which guest | [`guest`], by the [`loader`] |
+//! | which guest | [`guest`], by the [`loader`]; for saved memory the one that it was saved with, [`kept`] |
 //! | TypeScript becomes JavaScript | [`typescript`] |
-//! | its machine code | [`artifact`], on one of the [`engine`]s |
+//! | its machine code | [`artifact`], on one of the [`engine`]s; what it expects of the [`processor`] |
 //! | an instance | [`loaded`], [`ready`] |
 //! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`], [`share`] |
 //! | the project it happens in | [`project`] |
@@ -39,6 +39,7 @@ mod grants;
 mod guest;
 mod hex;
 mod instance;
+mod kept;
 mod limiter;
 mod linker;
 mod loaded;
@@ -49,10 +50,12 @@ mod pauses;
 mod pieces;
 mod preview1;
 mod private;
+mod processor;
 mod programs;
 mod project;
 mod provider;
 mod ready;
+mod release;
 mod saved;
 mod session;
 mod settings;
@@ -70,10 +73,12 @@ mod written;
 
 pub use bindings::CONTRACT;
 pub use dormouse_core::{GuestName, Language};
-pub use provider::{ABILITIES, WasmProvider};
+pub use kept::{MOST_KEPT, Memory, Wake};
+pub use processor::{Architecture, Processors};
+pub use provider::{ABILITIES, Build, WasmProvider};
 pub use saved::SavedInterpreter;
 pub use session::Session;
-pub use settings::{Allocation, Processors, Settings};
+pub use settings::{Allocation, Settings};
 
 /// The word that outcomes of this provider carry.
 const PROVIDER: &str = "wasm";

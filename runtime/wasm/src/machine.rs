@@ -6,6 +6,7 @@
 
 mod below;
 mod beside;
+mod carry;
 mod commands;
 mod interpreter;
 mod reach;
@@ -18,8 +19,8 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::sandbox::{
-    Beside, Excess, Executed, Files as FilesPort, Include, Job, Lost, Machine, OWN_FOLDERS, OlderMemory,
-    SandboxSpec, Snapshot, Variable,
+    Beside, Excess, Executed, Files as FilesPort, Include, Job, Lost, Machine, Migrated, OWN_FOLDERS,
+    OlderMemory, SandboxSpec, Snapshot, Variable,
 };
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, Grants, GuestName, GuestPath, Language, Limits, LineRequest,
@@ -28,7 +29,7 @@ use dormouse_core::{
 use dormouse_files::{Files, Quota, Tree, Usage};
 
 use self::interpreter::Interpreter;
-use self::reach::Reach;
+pub(crate) use self::reach::Reach;
 use self::run::{STOPPED, told_of};
 use crate::clock::Monotonic;
 use crate::disk::OwnFiles;
@@ -39,7 +40,7 @@ use crate::share::Share;
 use crate::snapshot::WasmSnapshot;
 use crate::task::Task;
 use crate::tree_files::TreeFiles;
-use crate::typescript::{Prepared, Transpilers};
+use crate::typescript::{self, Prepared, Transpilers};
 
 /// Where a snippet of a sandbox starts.
 const HOME: &str = "/workspace";
@@ -81,7 +82,7 @@ impl WasmMachine {
     /// A sandbox as new, or as a state says.
     ///
     /// # Errors
-    /// `args_invalid` for grants that cannot be; what keeps the guests of the state from being loaded.
+    /// `args_invalid` for grants that cannot be; what keeps the guests of the state from being found.
     pub(crate) async fn new(
         loader: &Loader,
         transpilers: &Arc<Transpilers>,
@@ -97,7 +98,7 @@ impl WasmMachine {
         let mut machine =
             Self { loader, transpilers, spec, grants, share, files, reach, interpreters, held, clock, shown };
         if let Some(state) = state {
-            let interpreters = Self::woken(&machine.loader, state).await?;
+            let interpreters = Self::woken(&machine.loader, state)?;
             machine.enter(state, interpreters).await?;
         }
         for folder in OWN_FOLDERS.into_iter().chain(state.is_none().then_some(OUTPUTS)) {
@@ -160,15 +161,20 @@ impl WasmMachine {
 impl Machine for WasmMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
         let mut request = self.adopt(request.into());
-        let mut spent = Spent::default();
+        let (mut spent, mut source) = (Spent::default(), None);
         if request.guest == GuestName::typescript() {
-            (request, spent) = match self.transpilers.prepare(request, Metering::Epoch).await? {
-                Prepared::Request(request, spent) => (*request, spent),
-                Prepared::Ended(outcome) => return Ok(*outcome),
+            let configuration = match typescript::is_configured(&request) {
+                true => typescript::configuration(&mut self.reach, &request).await,
+                false => None,
             };
+            match self.transpilers.prepare(request, Metering::Epoch, configuration).await? {
+                Prepared::Request(made, used, of) => (request, spent, source) = (*made, used, Some(of)),
+                Prepared::Ended(outcome) => return Ok(*outcome),
+            }
         }
-        let begin = spent.begin();
         let language = request.guest.clone();
+        self.prepare(&language).await?;
+        let begin = spent.begin();
         if !self.spec.keeps_memory {
             self.interpreters.remove(&language);
         }
@@ -178,7 +184,11 @@ impl Machine for WasmMachine {
         let running = run.instance.run(&request, begin, &own);
         let done = self.share.hold(begin + request.context.limits.wall, running).await;
         let told = self.end(&language, run);
-        self.answer(&language, done, told)
+        let mut outcome = self.answer(&language, done, told)?;
+        if let Some(source) = source {
+            source.show(&request.code, &mut outcome);
+        }
+        Ok(outcome)
     }
 
     async fn exec(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Executed> {
@@ -300,7 +310,7 @@ impl Machine for WasmMachine {
 
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()> {
         let state = &WasmSnapshot::of(snapshot)?;
-        let interpreters = Self::woken(&self.loader, state).await?;
+        let interpreters = Self::woken(&self.loader, state)?;
         for kept in waking::check(state, &interpreters)? {
             kept.brought().await?;
         }
@@ -333,6 +343,10 @@ impl Machine for WasmMachine {
     fn reach_time(&mut self, shown: u64) {
         self.clock.reach(shown);
         self.shown = self.shown.max(shown);
+    }
+
+    async fn migrate(&mut self, limits: &Limits, memory: Option<&str>) -> Result<Vec<Migrated>> {
+        self.carry(limits, memory).await
     }
 
     fn beside(&self) -> Option<Arc<dyn Beside>> {

@@ -27,6 +27,11 @@ impl<K: Eq + Hash, T> Once<K, T> {
         self.cells().get(key)?.get().cloned()
     }
 
+    /// How many have been made.
+    pub(crate) fn count(&self) -> usize {
+        self.cells().values().filter(|cell| cell.initialized()).count()
+    }
+
     fn cells(&self) -> MutexGuard<'_, HashMap<K, Cell<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,5 +57,6 @@ mod tests {
         assert_eq!(*once.get(1, async { Ok(5) }).await.unwrap(), 5);
         assert_eq!(*once.get(1, async { Ok(6) }).await.unwrap(), 5);
         assert!(once.made(&1).is_some() && once.made(&2).is_none());
+        assert_eq!(once.count(), 1);
     }
 }

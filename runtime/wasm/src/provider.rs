@@ -6,21 +6,24 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dormouse_core::sandbox::{ChunkSource, Machine, Notes, Reached, SandboxSpec, SavedState, Snapshot};
 use dormouse_core::{
-    Abilities, CommandRequest, EvalRequest, GuestInfo, GuestName, Outcome, Provider, Result,
+    Abilities, CommandRequest, Error, ErrorCode, EvalRequest, GuestInfo, GuestName, Outcome, Provider, Result,
 };
 use dormouse_files::Quota;
 
 use crate::artifact::Artifacts;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
+use crate::guest::Guest;
 use crate::instance::Spent;
+use crate::kept::Memory;
 use crate::loader::Loader;
-use crate::machine::WasmMachine;
+use crate::machine::{Reach, WasmMachine};
+use crate::processor::Architecture;
 use crate::project::Projects;
 use crate::snapshot::WasmSnapshot;
 use crate::task::Task;
 use crate::trim;
-use crate::typescript::{Prepared, Transpilers};
+use crate::typescript::{self, Prepared, Transpilers};
 use crate::{Settings, command, written};
 
 /// What this provider can do. Its languages are those of the guests that come with it; manifests can bring others.
@@ -49,6 +52,22 @@ pub const ABILITIES: Abilities = Abilities {
     fixed: true,
     warm_pool: false,
 };
+
+/// A guest that new interpreters or programs get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Build {
+    /// The guest.
+    pub guest: GuestName,
+    /// Its interpreter with the version, such as `CPython 3.14.6`.
+    pub interpreter: String,
+    /// SHA-256 of its component, in hexadecimal. None: its manifest does not say.
+    pub sha256: Option<String>,
+    /// The folder of its record.
+    pub folder: PathBuf,
+    /// Whether it came with the program.
+    pub is_installed: bool,
+}
 
 /// Runs snippets on WebAssembly guests. Engines are set up and guests loaded on first use, once. Cheap to clone.
 #[derive(Clone)]
@@ -93,12 +112,40 @@ impl WasmProvider {
         self.loader.precompile(language)
     }
 
+    /// Compiles the guest of this SHA-256, which is another release's, into the cache, without fuel, unless that is done already.
+    /// Returns the artifact; none where it is the current guest. Takes seconds.
+    ///
+    /// # Errors
+    /// `guest_missing`, `guest_mismatch`, `bad_component`; `internal` when the cache cannot be written.
+    pub fn precompile_kept(&self, language: &GuestName, sha256: &str) -> Result<Option<PathBuf>> {
+        self.loader.precompile_kept(language, sha256)
+    }
+
+    /// The guests that new interpreters and programs get, sorted. What cannot be had is left out. Reads records only.
+    pub fn builds(&self) -> Vec<Build> {
+        let build = |guest: Guest| Build {
+            guest: guest.language,
+            interpreter: guest.interpreter,
+            sha256: guest.sha256,
+            folder: guest.wasm.parent().map(PathBuf::from).unwrap_or_default(),
+            is_installed: guest.is_installed,
+        };
+        self.loader.builds().into_iter().map(build).collect()
+    }
+
     /// The component of a language's guest.
     ///
     /// # Errors
     /// `unknown_language`, `guest_missing` or `guest_mismatch`, each with what to do.
     pub fn component(&self, language: &GuestName) -> Result<PathBuf> {
         let guest = self.loader.find(language)?;
+        if guest.is_installed && !guest.wasm.exists() && self.is_compiled(language).unwrap_or(false) {
+            let message =
+                format!("the {language} guest was installed as machine code, and its component was not");
+            let hint =
+                format!("the components are in the archive {}-guests.tar.xz", Architecture::archives());
+            return Err(Error::new(ErrorCode::GuestMissing, message).with_hint(hint));
+        }
         guest.check_component()?;
         Ok(guest.wasm)
     }
@@ -114,9 +161,19 @@ impl WasmProvider {
     /// Sets the engine up, unless it is already.
     ///
     /// # Errors
-    /// `internal` when this machine refuses, for example its address space.
+    /// `internal` when this machine refuses, for example its address space; `capability_unavailable` when its processor is older
+    /// than the machine code.
     pub fn check_engine(&self) -> Result<()> {
         self.loader.engine(Metering::Epoch).map(drop)
+    }
+
+    /// The memory of interpreters in a saved state of this provider, by language, of each the latest used first, with how it can be
+    /// woken. Reads one chunk and loads nothing.
+    ///
+    /// # Errors
+    /// `state_damaged`; `state_unavailable` when it is of a later version.
+    pub fn memories(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Vec<Memory>> {
+        WasmSnapshot::memories(state, chunks, &|language, hash| self.loader.wake(language, hash))
     }
 
     /// Where its guests come from.
@@ -146,12 +203,18 @@ impl Provider for WasmProvider {
     async fn eval(&self, request: EvalRequest) -> Result<Outcome> {
         let mut request = Task::from(request);
         let metering = if request.context.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
-        let mut spent = Spent::default();
+        let (mut spent, mut source) = (Spent::default(), None);
         if request.guest == GuestName::typescript() {
-            (request, spent) = match self.transpilers.prepare(request, metering).await? {
-                Prepared::Request(request, spent) => (*request, spent),
-                Prepared::Ended(outcome) => return Ok(*outcome),
+            let configuration = match typescript::is_configured(&request) {
+                true => {
+                    typescript::configuration(&mut Reach::granted(&request.context.grants), &request).await
+                }
+                false => None,
             };
+            match self.transpilers.prepare(request, metering, configuration).await? {
+                Prepared::Request(made, used, of) => (request, spent, source) = (*made, used, Some(of)),
+                Prepared::Ended(outcome) => return Ok(*outcome),
+            }
         }
         let mut begin = spent.begin();
         let first = !self.loader.is_loaded(&request.guest, metering);
@@ -170,7 +233,11 @@ impl Provider for WasmProvider {
             begin = spent.begin();
         }
         instance.charge(spent);
-        instance.run(&request, begin, &OwnFiles::Fresh).await
+        let mut outcome = instance.run(&request, begin, &OwnFiles::Fresh).await?;
+        if let Some(source) = source {
+            source.show(&request.code, &mut outcome);
+        }
+        Ok(outcome)
     }
 
     async fn machine(
@@ -193,10 +260,7 @@ impl Provider for WasmProvider {
     }
 
     fn notes(&self, state: &SavedState, chunks: &dyn ChunkSource) -> Result<Notes> {
-        WasmSnapshot::notes(state, chunks, &|language| {
-            let guest = self.loader.find(language).ok()?;
-            guest.sha256.clone().or_else(|| guest.read().ok().map(|(_, hash)| hash))
-        })
+        WasmSnapshot::notes(state, chunks, &|language, hash| self.loader.wake(language, hash).is_ok())
     }
 
     fn reach(&self, state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached) -> Result<()> {

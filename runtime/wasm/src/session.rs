@@ -35,9 +35,17 @@ impl WasmProvider {
     /// A session that goes on where a checkpoint was taken, perhaps by another process.
     ///
     /// # Errors
-    /// `guest_mismatch` when the checkpoint belongs to another build of the guest.
+    /// `guest_mismatch` when the checkpoint belongs to a build of the guest that is not here.
     pub async fn restore(&self, checkpoint: &SavedInterpreter) -> Result<Session> {
-        let mut session = self.session(checkpoint.language.clone()).await?;
+        let ready = match self.loader().ready_of(&checkpoint.language, &checkpoint.guest).await {
+            // The current one says that it is another.
+            Err(error) if error.code() == ErrorCode::GuestMissing => {
+                self.loader().ready(&checkpoint.language, Metering::Epoch).await?
+            }
+            ready => ready?,
+        };
+        let instance = ready.lasting().await?;
+        let mut session = Session { ready, instance, lost: false };
         checkpoint::restore(&session.ready, &mut session.instance, checkpoint).await?;
         Ok(session)
     }

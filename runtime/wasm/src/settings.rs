@@ -1,10 +1,12 @@
 //! How the provider is set up, decided once at start.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dormouse_core::{Error, ErrorCode, Result};
 
-use crate::guest::{GUESTS, Guests};
+use crate::guest::Guests;
+use crate::processor::Processors;
+use crate::release::{self, GUESTS};
 
 /// Where instances take their memory from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +20,6 @@ pub enum Allocation {
     OnDemand,
 }
 
-/// For which processors machine code is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Processors {
-    /// For this one, with all that it can do.
-    This,
-    /// For every one of x86-64-v2, which are those since 2009; on other architectures for this one. Some snippets run up to 8 %
-    /// slower.
-    ///
-    /// Source: the micro-architecture levels of the x86-64 psABI.
-    Every,
-}
-
 /// Settings of the WebAssembly provider.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -38,6 +28,10 @@ pub struct Settings {
     /// Folder of guests and compiled artifacts that were installed with the program, laid out as the cache folder. It is read
     /// and never written, and its guests go before those of the cache folder. Default: [`Settings::default_installed`].
     pub installed: Option<PathBuf>,
+    /// Folders of guests and machine code of other releases, laid out as the cache folder. They are read and never written, and
+    /// only the memory of sandboxes that were saved with these guests is woken with them; new interpreters never are. Default:
+    /// [`Settings::releases_beside`] of the folder that was installed with the program.
+    pub kept: Vec<PathBuf>,
     /// For which processors machine code is made and looked for. Default: every one where guests were installed, which are for
     /// every one; else this one.
     pub processors: Processors,
@@ -63,7 +57,8 @@ impl Settings {
         let installed = Self::default_installed();
         Self {
             cache: cache.into(),
-            processors: if installed.is_some() { Processors::Every } else { Processors::This },
+            processors: if installed.is_some() { Processors::of_releases() } else { Processors::This },
+            kept: installed.as_deref().map(Self::releases_beside).unwrap_or_default(),
             installed,
             allocation: Allocation::Pooling { instances: 128 },
             ready: 0,
@@ -71,17 +66,38 @@ impl Settings {
         }
     }
 
-    /// The folders outside the cache folder in which guests lie: what was installed with the program, and those of the
-    /// manifests and of the components that they name. What cannot be read is left out.
+    /// The folders outside the cache folder in which guests lie: what was installed with the program, what other releases have
+    /// installed, and those of the manifests and of the components that they name. What cannot be read is left out.
     pub fn guest_folders(&self) -> Vec<PathBuf> {
-        self.installed.iter().cloned().chain(Guests::folders(&self.manifests)).collect()
+        let installed = self.installed.iter().chain(&self.kept).cloned();
+        installed.chain(Guests::folders(&self.manifests)).collect()
+    }
+
+    /// The folders of other releases beside that of an installation, `lib/dormouse/VERSION`, that hold guests, sorted.
+    pub fn releases_beside(installed: &Path) -> Vec<PathBuf> {
+        let folders = installed.parent().and_then(|place| place.read_dir().ok());
+        let folders = folders.into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_other = |folder: &PathBuf| folder != installed && folder.join(GUESTS).is_dir();
+        let mut others: Vec<PathBuf> = folders.filter(is_other).collect();
+        others.sort();
+        others
+    }
+
+    /// Takes the guests and machine code that are in this folder, and those of other releases beside it.
+    ///
+    /// # Errors
+    /// `version_mismatch` when the folder belongs to another release than this program.
+    pub fn set_installed(&mut self, folder: PathBuf) -> Result<()> {
+        release::check(&folder)?;
+        self.kept = Self::releases_beside(&folder);
+        (self.installed, self.processors) = (Some(folder), Processors::of_releases());
+        Ok(())
     }
 
     /// `../lib/dormouse/VERSION` beside the running program, links resolved, if it holds guests; VERSION is that of this crate,
     /// so that a program never takes the guests of another release. None: the program was not installed.
     pub fn default_installed() -> Option<PathBuf> {
-        let program = std::env::current_exe().ok()?.canonicalize().ok()?;
-        let folder = program.parent()?.parent()?.join("lib/dormouse").join(env!("CARGO_PKG_VERSION"));
+        let folder = release::place()?.join(release::VERSION);
         folder.join(GUESTS).is_dir().then_some(folder)
     }
 

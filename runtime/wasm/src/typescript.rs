@@ -4,13 +4,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use dormouse_core::sandbox::Files;
 use dormouse_core::{
-    Captured, Error, ErrorCode, Exception, GuestName, Limits, Outcome, Result, Status, Usage,
+    Captured, Error, ErrorCode, Exception, Grants, GuestName, GuestPath, Limits, Outcome, Project, Result,
+    Status, Usage,
 };
 use wasmtime::component::Component;
 use wasmtime::{Store, Trap};
 
-use self::bindings::exports::dormouse::typescript::transpiler::Refusal;
+use self::bindings::exports::dormouse::typescript::transpiler::{Options, Refusal};
 use self::bindings::{Guest as Exports, GuestPre};
 use crate::engine::{EngineSlot, Metering};
 use crate::entry::{Allowance, Call, Entry, Left, Start};
@@ -31,7 +33,7 @@ mod bindings {
     )]
 
     wasmtime::component::bindgen!({
-        path: "../../guests/typescript/wit",
+        path: "wit/typescript",
         world: "guest",
         exports: { default: async },
     });
@@ -44,13 +46,52 @@ const MAX_CODE: usize = 8 << 20;
 /// Characters of a refusal's message, and of the line that it shows.
 const MAX_MESSAGE: usize = 1_000;
 const MAX_EXCERPT: usize = 200;
+/// What the source is written for is told in this file of the working directory, and its most bytes.
+const CONFIGURATION: &str = "tsconfig.json";
+const MAX_CONFIGURATION: u64 = 64 << 10;
 
 /// What became of a request.
 pub(crate) enum Prepared {
     /// It can be given to an interpreter.
-    Request(Box<Task>, Spent),
+    Request(Box<Task>, Spent, Source),
     /// The run is over: the source is no TypeScript, or a limit was reached.
     Ended(Box<Outcome>),
+}
+
+/// The source of a run whose interpreter knows only what was made of it.
+pub(crate) struct Source(String);
+
+impl Source {
+    /// Lets an exception show the line of the source, and not what `code` has in its place. A line that an earlier snippet has
+    /// raised in is another.
+    pub(crate) fn show(&self, code: &str, outcome: &mut Outcome) {
+        let Status::Raised(exception) = &mut outcome.status else { return };
+        let (Some(line), Some(excerpt)) = (exception.line, &exception.excerpt) else { return };
+        let Some(before) = usize::try_from(line).ok().and_then(|line| line.checked_sub(1)) else { return };
+        let line_of = |text: &'_ str| text.split('\n').nth(before).map(str::to_owned);
+        if line_of(code).is_some_and(|made| made.starts_with(excerpt.as_str())) {
+            let line = line_of(&self.0);
+            exception.excerpt = line.map(|line| line.trim_end().chars().take(MAX_EXCERPT).collect());
+        }
+    }
+}
+
+/// Whether a source may have what a configuration changes: decorators or JSX.
+pub(crate) fn is_configured(task: &Task) -> bool {
+    ["@", "</", "/>"].iter().any(|sign| task.code.contains(sign))
+}
+
+/// The text of the `tsconfig.json` in the working directory, if one can be read.
+pub(crate) async fn configuration(files: &mut impl Files, task: &Task) -> Option<String> {
+    let Grants { directory, project, .. } = &task.context.grants;
+    let folder = match (directory, project) {
+        (Some(folder), _) => folder.as_str().trim_end_matches('/'),
+        (None, Some(_)) => Project::TARGET,
+        (None, None) => return None,
+    };
+    let path = GuestPath::parse(&format!("{folder}/{CONFIGURATION}")).ok()?;
+    let read = files.read(&path, 0, MAX_CONFIGURATION).await.ok()?;
+    String::from_utf8(read.bytes).ok()
 }
 
 /// The TypeScript guest on one engine.
@@ -84,34 +125,45 @@ impl Transpilers {
     ///
     /// # Errors
     /// `too_large` for a source past the bound; what keeps the guest from being loaded.
-    pub(crate) async fn prepare(&self, mut request: Task, metering: Metering) -> Result<Prepared> {
+    pub(crate) async fn prepare(
+        &self,
+        mut request: Task,
+        metering: Metering,
+        configuration: Option<String>,
+    ) -> Result<Prepared> {
         check_size(&request.code)?;
         let transpiler = self.get(metering).await?;
-        let (status, usage) = transpiler.run(&request).await?;
+        let (status, usage) = transpiler.run(&request, configuration).await?;
         let status = match status {
             Ok(code) => {
-                (request.code, request.guest) = (code, GuestName::javascript());
+                let source = Source(std::mem::replace(&mut request.code, code));
+                request.guest = GuestName::javascript();
                 let spent = Spent {
                     time: usage.wall,
                     fuel: usage.fuel.unwrap_or_default(),
                     memory: usage.memory_peak,
                 };
-                return Ok(Prepared::Request(Box::new(request), spent));
+                return Ok(Prepared::Request(Box::new(request), spent, source));
             }
             Err(status) => status,
         };
-        Ok(Prepared::Ended(Box::new(Outcome {
-            status,
-            stdout: Captured::default(),
-            stderr: Captured::default(),
-            usage,
-            provider: crate::PROVIDER,
-            fallback_from: None,
-            recovery: None,
-            warning: None,
-            closed_files: Vec::new(),
-            recovery_reason: None,
-        })))
+        Ok(Prepared::Ended(Box::new(ended(status, usage))))
+    }
+}
+
+/// The outcome of a run that came to no interpreter.
+fn ended(status: Status, usage: Usage) -> Outcome {
+    Outcome {
+        status,
+        stdout: Captured::default(),
+        stderr: Captured::default(),
+        usage,
+        provider: crate::PROVIDER,
+        fallback_from: None,
+        recovery: None,
+        warning: None,
+        closed_files: Vec::new(),
+        recovery_reason: None,
     }
 }
 
@@ -140,14 +192,19 @@ impl Transpiler {
 
     /// Transpiles the code of a request in an instance that ends with this call. What did not become code tells how the run
     /// ends.
-    async fn run(&self, request: &Task) -> Result<(std::result::Result<String, Status>, Usage)> {
+    async fn run(
+        &self,
+        request: &Task,
+        configuration: Option<String>,
+    ) -> Result<(std::result::Result<String, Status>, Usage)> {
         let (begin, limits) = (Instant::now(), &request.context.limits);
         let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
         let mut entry = started.map_err(|left| loaded::not_started(left, &GuestName::typescript()))?;
         entry.set_fuel(limits.fuel);
         let done = if entry.host_mut().limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX)) {
             let allowance = Allowance::run(begin + limits.wall);
-            match entry.call(&allowance, Transpile(&request.code)).await {
+            let options = Options { name: request.name.clone(), configuration };
+            match entry.call(&allowance, Transpile(&request.code, options)).await {
                 Ok(Ok(code)) => Ok(code),
                 Ok(Err(refusal)) => Err(Status::Raised(exception(request, &refusal))),
                 Err(left) => Err(status(left, entry.host(), limits)),
@@ -172,7 +229,7 @@ impl Start<Exports> for &Transpiler {
 }
 
 /// Makes JavaScript of a source.
-struct Transpile<'a>(&'a str);
+struct Transpile<'a>(&'a str, Options);
 
 impl Call<Exports> for Transpile<'_> {
     type Answer = std::result::Result<String, Refusal>;
@@ -186,7 +243,7 @@ impl Call<Exports> for Transpile<'_> {
     }
 
     async fn call(self, store: &mut Store<Host>, guest: &Exports) -> wasmtime::Result<Self::Answer> {
-        guest.dormouse_typescript_transpiler().call_transpile(store, self.0).await
+        guest.dormouse_typescript_transpiler().call_transpile(store, self.0, &self.1).await
     }
 }
 
@@ -203,6 +260,11 @@ fn status(left: Left, host: &Host, limits: &Limits) -> Status {
                 .with_hint(
                     "split long expressions and deep nestings, or compile the source to JavaScript first",
                 ),
+        ),
+        // The compiler's own word for what it did not expect; a refusal of memory has the same end.
+        Some(Trap::UnreachableCodeReached) if host.limiter.refused().is_none() => Status::Stopped(
+            Error::new(ErrorCode::GuestTrap, "the TypeScript compiler failed on this source")
+                .with_hint("leave out what is unusual in it, or compile the source to JavaScript first"),
         ),
         _ => trap::left(left, host, limits),
     }
@@ -238,6 +300,32 @@ mod tests {
         assert!(check_size(&" ".repeat(MAX_SOURCE)).is_ok());
         let refused = check_size(&" ".repeat(MAX_SOURCE + 1));
         assert_eq!(refused.err().map(|error| error.code()), Some(ErrorCode::TooLarge));
+    }
+
+    #[test]
+    fn an_exception_shows_the_line_of_the_source() {
+        let (source, made) = (Source("a\nconst b: number = c".into()), "a\nconst b         = c");
+        let excerpt_of = |line, excerpt: &str| {
+            let exception = Exception {
+                line: Some(line),
+                excerpt: Some(excerpt.into()),
+                ..exception(
+                    &Task::new(GuestName::typescript(), ""),
+                    &Refusal { message: String::new(), place: None },
+                )
+            };
+            let mut outcome = ended(Status::Raised(exception), Usage::default());
+            source.show(made, &mut outcome);
+            match outcome.status {
+                Status::Raised(exception) => exception.excerpt,
+                _ => None,
+            }
+        };
+        assert_eq!(excerpt_of(2, "const b         = c").as_deref(), Some("const b: number = c"));
+        // Of an earlier snippet; without a line.
+        assert_eq!(excerpt_of(2, "const d = c").as_deref(), Some("const d = c"));
+        assert_eq!(excerpt_of(0, "a").as_deref(), Some("a"));
+        assert_eq!(excerpt_of(u32::MAX, "a").as_deref(), Some("a"));
     }
 
     #[test]

@@ -49,7 +49,8 @@ pub fn install(progress: &Progress, packages: &[&str], otherwise: &str) -> Resul
     let _step = progress.step(&format!("installing {} (apt-get)", packages.join(", ")));
     let install = || {
         let mut apt = Command::new("apt-get");
-        apt.args(["install", "-y", "--no-install-recommends"])
+        // Another step of a set-up may be installing something.
+        apt.args(["install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"])
             .args(packages)
             .env("DEBIAN_FRONTEND", "noninteractive");
         apt

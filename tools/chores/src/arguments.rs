@@ -36,6 +36,8 @@ pub enum GuestsChore {
     Check(Check),
     /// Print the key of each guest
     Keys,
+    /// Print the C sources that guests are made of: name, file and SHA-256 of each
+    Sources,
     /// Install the tool chain for C, where it is missing
     Toolchain,
     /// Remove from the cache what only builds need: build folders, sources, the Rust compiler for guests

@@ -7,7 +7,7 @@
 //! | cargo, the workspace's own programs | [`process`] |
 //! | what a run of tests came to | [`outcome`] |
 //! | other programs, bounded in time | [`program`] |
-//! | Debian packages | [`apt`] |
+//! | Debian packages; its newer Rust compiler | [`apt`], [`rustc_web`] |
 //! | packages for Node.js, programs in Python | [`node`], [`python`] |
 //! | downloads with pinned checksums | [`sources`] |
 //! | the cache folder, and what is installed in it | [`Cache`], [`folder`] |
@@ -26,6 +26,7 @@ pub mod process;
 pub mod program;
 pub mod progress;
 pub mod python;
+pub mod rustc_web;
 pub mod sources;
 
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::{apt, folder, program};
 
 /// The conformance suite and the inspector want this version or a newer one.
-const OLDEST: (u32, u32) = (22, 19);
+pub const FOR_SUITES: (u32, u32) = (22, 19);
 
 /// Node.js itself comes as a package where the system's is too old; the package's name ends in the machine.
 const VERSION: &str = "24.21.0";
@@ -38,14 +38,14 @@ fn is_here() -> bool {
         .is_ok_and(|said| said.succeeded())
 }
 
-/// A Node.js that is new enough: the system's, or one from a package.
+/// A Node.js of this version or a newer one: the system's, or one from a package.
 ///
 /// # Errors
 ///
 /// The package cannot be installed.
-pub fn node() -> Result<OsString> {
+pub fn node(oldest: (u32, u32)) -> Result<OsString> {
     let told = program::run(Command::new("node").arg("--version"), Duration::from_secs(30));
-    if told.is_ok_and(|said| is_new_enough(&said.stdout)) {
+    if told.is_ok_and(|said| is_new_enough(&said.stdout, oldest)) {
         return Ok("node".into());
     }
     let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
@@ -54,10 +54,10 @@ pub fn node() -> Result<OsString> {
     Ok(folder.join("node_modules").join(package).join("bin/node").into())
 }
 
-fn is_new_enough(version: &str) -> bool {
+fn is_new_enough(version: &str, oldest: (u32, u32)) -> bool {
     let mut numbers =
         version.trim().trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= oldest
 }
 
 /// A folder with these packages in its `node_modules`. No package's own install script is run.
@@ -85,6 +85,7 @@ mod tests {
 
     #[test]
     fn versions_compare_by_number() {
+        let is_new_enough = |version| is_new_enough(version, (22, 19));
         assert!(is_new_enough("v22.19.0\n") && is_new_enough("v24.1.0"));
         assert!(!is_new_enough("v22.9.3") && !is_new_enough("v20.20.2") && !is_new_enough(""));
     }

@@ -5,18 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use dormouse_wasm::{Allocation, GuestName, Processors, Settings, WasmProvider};
+use dormouse_wasm::{Architecture, GuestName, Processors, Settings};
+
+use crate::keep::provider;
 
 /// Copies the current guests of languages, compiled first if need be: with their records the machine code that most runs
 /// use, or only that which counts fuel.
-pub(crate) fn run(into: &Path, languages: &[String], fuel: bool) -> Result<()> {
-    let settings = Settings {
-        allocation: Allocation::OnDemand,
-        installed: None,
-        processors: Processors::Every,
-        ..Settings::new()?
-    };
-    let provider = WasmProvider::new(settings)?;
+pub(crate) fn run(into: &Path, languages: &[String], fuel: bool, architecture: Architecture) -> Result<()> {
+    let provider = provider(Settings::new()?, Processors::Every(architecture))?;
     for language in languages {
         let name = GuestName::parse(language)?;
         let made = provider.precompile(&name).with_context(|| format!("{language} does not compile"))?;
@@ -30,7 +26,7 @@ pub(crate) fn run(into: &Path, languages: &[String], fuel: bool) -> Result<()> {
 }
 
 /// The artifact, and the hash of its checksum: what else is noted there is about the file in the cache.
-fn copy_artifact(artifact: &Path, into: &Path) -> Result<()> {
+pub(crate) fn copy_artifact(artifact: &Path, into: &Path) -> Result<()> {
     fs::create_dir_all(into)?;
     let name = artifact.file_name().context("an artifact is a file")?;
     let sum = artifact.with_extension("sum");

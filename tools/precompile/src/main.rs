@@ -3,6 +3,7 @@
 mod compile;
 mod initialise;
 mod install;
+mod keep;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use dormouse_wasm::Architecture;
 
 use initialise::World;
 
@@ -51,7 +53,39 @@ enum Step {
         /// Only the machine code that counts fuel; without this only the other one
         #[arg(long)]
         fuel: bool,
+        #[command(flatten)]
+        made_for: MadeFor,
     },
+    /// Copy the components of the current guests of languages, with their records, into the folder of an installation
+    Components {
+        /// The folder
+        into: PathBuf,
+        /// The languages
+        #[arg(required = true)]
+        languages: Vec<String>,
+    },
+    /// Copy guests of another release, as records and machine code for this one, into the folder of an installation
+    Keep {
+        /// The folder
+        into: PathBuf,
+        /// The guests of that release: a folder that is laid out as the cache folder, with components
+        from: PathBuf,
+        #[command(flatten)]
+        made_for: MadeFor,
+    },
+}
+
+/// For whom machine code is made.
+#[derive(clap::Args)]
+struct MadeFor {
+    /// An architecture: this program's, or `aarch64` where it was built with the feature `arm64`
+    #[arg(long, value_name = "ARCHITECTURE", default_value = std::env::consts::ARCH, value_parser = architecture)]
+    arch: Architecture,
+}
+
+fn architecture(name: &str) -> Result<Architecture, String> {
+    let all = [Architecture::X86_64, Architecture::Aarch64];
+    all.into_iter().find(|known| known.name() == name).ok_or_else(|| "it is x86_64 or aarch64".into())
 }
 
 fn main() -> ExitCode {
@@ -77,6 +111,10 @@ fn run(step: Step) -> Result<()> {
             initialise::run(&module, &into, &world)
         }
         Step::Compile { language } => compile::run(&language),
-        Step::Install { into, languages, fuel } => install::run(&into, &languages, fuel),
+        Step::Install { into, languages, fuel, made_for } => {
+            install::run(&into, &languages, fuel, made_for.arch)
+        }
+        Step::Components { into, languages } => keep::components(&into, &languages),
+        Step::Keep { into, from, made_for } => keep::run(&into, &from, made_for.arch),
     }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 use dormouse_chores::digest::sha256;
 use serde_json::{Value as Json, json};
 
-use super::{Release, done};
+use super::{Machine, Release, done};
 
 /// The user of its programs, who owns nothing but `/state`.
 const USER: u32 = 65_532;
@@ -31,11 +31,11 @@ pub(super) fn pack(release: &Release, prefix: &Path, root: &Path, into: &Path) -
     let (files, layout) = (root.join("files"), root.join("layout"));
     let blobs = layout.join("blobs/sha256");
     fs::create_dir_all(&blobs)?;
-    stage(prefix, &files)?;
+    stage(release.machine, prefix, &files)?;
     let layer = root.join("layer.tar");
     tar_of(release, &files, &layer)?;
     let uncompressed = sha256(&fs::read(&layer)?);
-    done(Command::new("gzip").args(["-n", if release.level > 9 { "-9" } else { "-1" }]).arg(&layer))?;
+    done(Command::new("gzip").args(["-n", if release.quick { "-1" } else { "-9" }]).arg(&layer))?;
     let put = |bytes: &[u8], kind: &str| -> Result<Json> {
         let digest = sha256(bytes);
         fs::write(blobs.join(&digest), bytes)?;
@@ -66,15 +66,15 @@ pub(super) fn pack(release: &Release, prefix: &Path, root: &Path, into: &Path) -
 }
 
 /// The files of the image.
-fn stage(prefix: &Path, files: &Path) -> Result<()> {
+fn stage(machine: Machine, prefix: &Path, files: &Path) -> Result<()> {
     fs::create_dir_all(files)?;
     let usr = files.join("usr");
     fs::create_dir_all(&usr)?;
     for part in ["bin", "lib", "share"] {
         done(Command::new("cp").args(["--archive", "--link"]).arg(prefix.join(part)).arg(&usr))?;
     }
-    for library in libraries(&prefix.join("bin/dormouse"))? {
-        let place = files.join(library.strip_prefix("/").context("the path of a library is absolute")?);
+    for (library, place) in libraries(machine, &prefix.join("bin/dormouse"))? {
+        let place = files.join(place.strip_prefix("/").context("the path of a library is absolute")?);
         fs::create_dir_all(place.parent().unwrap_or(files))?;
         // What a link leads to: no other name of it is needed.
         fs::copy(&library, &place).with_context(|| library.display().to_string())?;
@@ -94,13 +94,22 @@ fn stage(prefix: &Path, files: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The libraries that a program is started with, as the loader of this machine finds them, and the loader.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
-    let said = Command::new("ldd").arg(program).output().context("`ldd` does not start")?;
+/// The libraries that a program is started with, and the loader: where they are here, and where the loader looks for them.
+fn libraries(machine: Machine, program: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let said = match machine.is_here() {
+        true => Command::new("ldd").arg(program).output().context("`ldd` does not start")?,
+        false => machine.run_with("LD_TRACE_LOADED_OBJECTS=1", program).output()?,
+    };
     let said = String::from_utf8(said.stdout)?;
     let paths = said.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
-    let found: Vec<PathBuf> = paths.map(PathBuf::from).collect();
-    ensure!(found.len() >= 2, "`ldd` names no libraries: {said}");
+    let found: Vec<(PathBuf, PathBuf)> = paths
+        .map(|path| match machine.is_here() {
+            true => (path.into(), path.into()),
+            // Those of another machine lie in a folder that stands for its root.
+            false => (machine.libraries().join(path.trim_start_matches('/')), path.into()),
+        })
+        .collect();
+    ensure!(found.len() >= 2, "no libraries are named: {said}");
     Ok(found)
 }
 
@@ -136,7 +145,7 @@ fn configuration(release: &Release, layer: &str) -> Result<String> {
     let health = ["CMD", "/usr/bin/dormouse", "health"];
     let second = 1_000_000_000_u64;
     let config = json!({
-        "created": created, "architecture": "amd64", "os": "linux",
+        "created": created, "architecture": release.machine.debian(), "os": "linux",
         "config": {
             "User": format!("{USER}:{USER}"),
             "Env": ["PATH=/usr/bin", "HOME=/state", "DORMOUSE_CACHE_DIR=/state/cache"],

@@ -32,7 +32,7 @@ pub(super) fn pack(release: &Release, prefix: &Path, root: &Path, into: &Path) -
     }
     // Times are a part of a zip, and so is the order of names.
     let script = r#"find . -exec touch --no-dereference --date="@$1" {} + && find . -type f | LC_ALL=C sort | zip -q -X -D "-$2" "$3" -@"#;
-    let level = if release.level > 9 { "9" } else { "1" };
+    let level = if release.quick { "1" } else { "9" };
     let mut zip = Command::new("sh");
     zip.args(["-c", script, "zip", &release.time, level]).arg(&bundle).current_dir(root).env("TZ", "UTC");
     done(&mut zip)?;

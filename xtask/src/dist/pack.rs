@@ -8,14 +8,26 @@ use anyhow::{Context as _, Result};
 
 use super::{Release, done};
 
-/// Packs a prefix as a tarball with one folder in it, compressed by zstd.
+/// Packs a prefix as a tarball with one folder in it, compressed by xz.
 pub(super) fn tar(release: &Release, prefix: &Path, archive: &Path) -> Result<()> {
     open_to_all(prefix)?;
+    tarball(release, prefix, (&release.name(), &format!("xz {}", release.squeeze())), archive)
+}
+
+/// Packs the files of an npm package.
+pub(super) fn tgz(release: &Release, folder: &Path, archive: &Path) -> Result<()> {
+    open_to_all(folder)?;
+    let level = if release.quick { "1" } else { "9" };
+    tarball(release, folder, ("package", &format!("gzip -n -{level}")), archive)
+}
+
+/// Packs a folder under another name, compressed by a program.
+fn tarball(release: &Release, folder: &Path, (name, squeeze): (&str, &str), archive: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.args(["--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]);
-    tar.arg(format!("--mtime=@{}", release.time)).arg(format!("--transform=s,^\\.,{},", release.name()));
-    tar.arg("--use-compress-program").arg(format!("zstd -{} -T2 -q", release.level));
-    done(tar.arg("--file").arg(archive).arg("--directory").arg(prefix).arg("."))
+    tar.arg(format!("--mtime=@{}", release.time)).arg(format!("--transform=s,^\\.,{name},"));
+    tar.arg("--use-compress-program").arg(squeeze);
+    done(tar.arg("--file").arg(archive).arg("--directory").arg(folder).arg("."))
 }
 
 /// Packs a prefix as a Debian package that has it as `/usr`. `root`: a folder for its files.
@@ -29,22 +41,31 @@ pub(super) fn debian(release: &Release, prefix: &Path, root: &Path, package: &Pa
     let needed = format!("2.{needed}");
     let kilobytes = size(&usr)?;
     let control = format!(
-        "Package: dormouse-sandbox\nVersion: {}\nArchitecture: amd64\nMaintainer: The Dormouse developers <dormouse@dormouse.invalid>\n\
+        "Package: dormouse-sandbox\nVersion: {}\nArchitecture: {}\nMaintainer: The Dormouse developers <dormouse@dormouse.invalid>\n\
          Section: utils\nPriority: optional\nInstalled-Size: {kilobytes}\nDepends: libc6 (>= {needed}), libgcc-s1\n\
          Recommends: bash-completion, man-db\nDescription: sandboxes for code of AI agents\n \
          Runs Python, JavaScript, TypeScript, PHP and shell lines as WebAssembly, under limits of time, memory,\n \
          output and disk, with capabilities that are granted one by one. It is a command line, an MCP server and\n \
          an HTTP server.\n",
-        release.version
+        release.version,
+        release.machine.debian()
     );
     fs::write(about.join("control"), control)?;
     open_to_all(root)?;
+    // What dpkg-deb compresses by itself does not know that most of it is machine code.
+    let plain = package.with_extension("plain");
     let mut deb = Command::new("dpkg-deb");
-    deb.args(["--root-owner-group", "-Zzstd", &format!("-z{}", release.level), "--build"])
-        .arg(root)
-        .arg(package);
+    deb.args(["--root-owner-group", "-Znone", "--build"]).arg(root).arg(&plain);
     deb.env("SOURCE_DATE_EPOCH", &release.time).stdout(std::process::Stdio::null());
-    done(&mut deb)
+    done(&mut deb)?;
+    let parts = root.with_extension("parts");
+    fs::create_dir_all(&parts)?;
+    let script = r#"ar x "$1" && xz $3 control.tar && xz $3 data.tar && rm -f "$2" && ar rcD "$2" debian-binary control.tar.xz data.tar.xz"#;
+    let mut again = Command::new("sh");
+    again.args(["-c", script, "deb"]).arg(&plain).arg(package).arg(release.squeeze()).current_dir(&parts);
+    done(&mut again)?;
+    fs::remove_file(plain)?;
+    Ok(fs::remove_dir_all(parts)?)
 }
 
 /// Everybody may read what is installed, and its owner alone may write it.
@@ -77,6 +98,7 @@ pub(super) fn glibc(program: &[u8]) -> Option<u32> {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use super::super::Machine;
     use super::*;
 
     #[test]
@@ -87,7 +109,12 @@ mod tests {
 
     #[test]
     fn a_tarball_is_the_same_whenever_and_by_whom_it_was_staged() {
-        let release = Release { version: "1.2.3".into(), time: "1000000000".into(), level: 3 };
+        let release = Release {
+            version: "1.2.3".into(),
+            machine: Machine::X86_64,
+            time: "1000000000".into(),
+            quick: true,
+        };
         let place = tempfile::tempdir().unwrap();
         let packed = |name: &str, mode: u32| {
             let prefix = place.path().join(name);
@@ -96,7 +123,7 @@ mod tests {
                 fs::write(prefix.join(file), file).unwrap();
                 fs::set_permissions(prefix.join(file), fs::Permissions::from_mode(mode)).unwrap();
             }
-            let archive = place.path().join(format!("{name}.tar.zst"));
+            let archive = place.path().join(format!("{name}.tar.xz"));
             tar(&release, &prefix, &archive).unwrap();
             fs::read(archive).unwrap()
         };
@@ -104,11 +131,11 @@ mod tests {
         assert!(!first.is_empty());
         std::thread::sleep(std::time::Duration::from_millis(1100));
         assert_eq!(packed("two", 0o664), first);
-        ensure_listed(&place.path().join("one.tar.zst"), "dormouse-1.2.3-x86_64-linux/lib/a");
+        ensure_listed(&place.path().join("one.tar.xz"), "dormouse-1.2.3-x86_64-linux/lib/a");
     }
 
     fn ensure_listed(archive: &Path, name: &str) {
-        let listed = Command::new("tar").arg("--zstd").arg("-tf").arg(archive).output().unwrap();
+        let listed = Command::new("tar").arg("--xz").arg("-tf").arg(archive).output().unwrap();
         let listed = String::from_utf8(listed.stdout).unwrap();
         assert!(listed.lines().any(|line| line == name), "{listed}");
     }

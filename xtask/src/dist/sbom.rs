@@ -1,70 +1,134 @@
-//! What is in a release, as CycloneDX 1.6 has it: each crate of the program and of the guests, and each C source of the guests.
+//! What is in a release, as CycloneDX 1.6 has it: each crate of the program and of the guests, each C source and each
+//! package of npm in a guest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use dormouse_chores::workspace;
+use anyhow::{Context as _, Result, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use dormouse_chores::digest::{self, hex};
+use dormouse_chores::process::plain_cargo;
+use dormouse_chores::progress::complain;
+use dormouse_chores::{program, python, workspace};
 use serde_json::{Value as Json, json};
 
-use super::{ARCHITECTURE, Release, cargo_says};
+use super::{Machine, Made, Release, cargo_says};
+use crate::tools;
 
-/// The lock files of the guests' workspaces.
-const GUESTS: [&str; 2] = ["guests/Cargo.lock", "guests/typescript/Cargo.lock"];
+/// The workspaces of the guests' crates.
+const GUESTS: [&str; 3] = ["guests/Cargo", "guests/javascript/Cargo", "guests/typescript/Cargo"];
+
+/// The packages of npm of which files are in the JavaScript guest, and the data of its locales.
+const NPM: &str = "guests/javascript/library/package-lock.json";
+const LOCALES: &str = "guests/javascript/cldr/locales.txt";
+
+/// The licences of what is no crate, or of the C sources in one, as their authors state them.
+const LICENCES: [(&str, &str); 20] = [
+    ("bzip2", "bzip2-1.0.6"),
+    ("curl", "curl"),
+    ("gmp", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+    ("libgit2-sys", "(MIT OR Apache-2.0) AND GPL-2.0-only WITH GCC-exception-2.0"),
+    ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib"),
+    ("libpng1.6", "libpng-2.0"),
+    ("libsodium", "ISC"),
+    ("libsqlite3-sys", "MIT AND blessing"),
+    ("libxml2", "MIT"),
+    ("libzip", "BSD-3-Clause"),
+    ("libz-sys", "(MIT OR Apache-2.0) AND Zlib"),
+    ("mbedtls", "Apache-2.0 OR GPL-2.0-or-later"),
+    ("onig_sys", "MIT AND BSD-2-Clause"),
+    ("php8.4", "PHP-3.01 AND Zend-2.0 AND BSD-2-Clause AND GD"),
+    ("python3.14", "Python-2.0.1"),
+    ("tzdata", "LicenseRef-public-domain"),
+    ("wasi-libc", "(Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT) AND MIT"),
+    ("xz-utils", "0BSD"),
+    ("zlib", "Zlib"),
+    ("zstd-sys", "(MIT OR Apache-2.0) AND BSD-3-Clause"),
+];
+
+/// What checks the bill: the schema of its authors is in it.
+const CHECKER: &str = "cyclonedx-python-lib[json-validation]==11.12.0";
+/// Prints what is wrong with the file that it is given.
+const CHECK: &str = "import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+print(JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read()) or 'valid')";
 
 /// The list, as text. `libraries`: the folders with the records of the guests.
 pub(super) fn bill(release: &Release, libraries: &[PathBuf]) -> Result<String> {
     let mut components = BTreeMap::new();
-    for (name, version) in of_program()? {
-        components.insert(format!("pkg:cargo/{name}@{version}"), krate(&name, &version, "dormouse"));
+    for (name, version) in of_program(release.machine)? {
+        components.insert(crate_of(&name, &version), krate(&name, &version, "dormouse"));
     }
-    let sums = [&["Cargo.lock"][..], &GUESTS].concat();
-    let sums: BTreeMap<_, _> =
-        sums.into_iter().map(locked).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     for file in GUESTS {
-        for (name, version) in locked(file)?.into_keys() {
+        for (name, version) in locked(&format!("{file}.lock"))?.into_keys() {
             let component = || krate(&name, &version, "guests");
-            components.entry(format!("pkg:cargo/{name}@{version}")).or_insert_with(component);
+            components.entry(crate_of(&name, &version)).or_insert_with(component);
         }
     }
-    for ((name, version), sum) in &sums {
-        if let Some(component) = components.get_mut(&format!("pkg:cargo/{name}@{version}")) {
-            component["hashes"] = json!([{"alg": "SHA-256", "content": sum}]);
-        }
-    }
+    let pins = pins()?;
+    let (purl, component) = locales()?;
+    components.insert(purl, component);
     for (source, guests) in sources(libraries)? {
-        let guests: Vec<String> = guests.into_iter().collect();
-        components.insert(
-            format!("source:{source}"),
-            json!({
-                "type": "library", "name": source,
-                "properties": [{"name": "dormouse:part", "value": guests.join(", ")}],
-            }),
-        );
+        let (purl, mut component) = match source.strip_prefix("npm:") {
+            Some(package) => of_npm(package)?,
+            None => source_of(&source, &pins)?,
+        };
+        component["properties"] = part(&guests.into_iter().collect::<Vec<_>>().join(", "));
+        components.insert(purl, component);
+    }
+    for file in [&["Cargo"][..], &GUESTS, &["guests/sources/Cargo"]].concat() {
+        for ((name, version), sum) in locked(&format!("{file}.lock"))? {
+            if let Some(component) = components.get_mut(&crate_of(&name, &version)) {
+                component["hashes"] = sha256(&sum);
+            }
+        }
+        for (purl, licence) in licences(&format!("{file}.toml"))? {
+            if let Some(component) = components.get_mut(&purl) {
+                let known = LICENCES.iter().find(|(name, _)| component["name"] == *name);
+                let licence = known.map_or(licence.as_str(), |(_, licence)| licence);
+                component["licenses"] = json!([{"expression": licence}]);
+            }
+        }
     }
     let bill = json!({
         "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
         "metadata": {"component": {
             "type": "application", "name": "dormouse-sandbox", "version": release.version,
-            "properties": [{"name": "dormouse:architecture", "value": ARCHITECTURE}],
+            "licenses": [{"expression": "MIT OR Apache-2.0"}],
+            "properties": [{"name": "dormouse:architecture", "value": release.machine.architecture()}],
         }},
         "components": components.into_values().collect::<Vec<_>>(),
     });
     Ok(format!("{}\n", serde_json::to_string_pretty(&bill)?))
 }
 
-fn krate(name: &str, version: &str, part: &str) -> Json {
-    let purl = format!("pkg:cargo/{name}@{version}");
-    json!({"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl,
-        "properties": [{"name": "dormouse:part", "value": part}]})
+fn crate_of(name: &str, version: &str) -> String {
+    format!("pkg:cargo/{name}@{version}")
+}
+
+fn part(name: &str) -> Json {
+    json!([{"name": "dormouse:part", "value": name}])
+}
+
+fn sha256(sum: &str) -> Json {
+    json!([{"alg": "SHA-256", "content": sum}])
+}
+
+fn krate(name: &str, version: &str, of: &str) -> Json {
+    // A `+` is a blank in an address.
+    let purl = crate_of(name, version).replace('+', "%2B");
+    json!({"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl, "properties": part(of)})
 }
 
 /// Names and versions of the crates in the program, its own ones included.
-fn of_program() -> Result<BTreeSet<(String, String)>> {
+fn of_program(machine: Machine) -> Result<BTreeSet<(String, String)>> {
     let words = ["tree", "--package", "dormouse-cli", "--edges", "normal", "--prefix", "none", "--locked"];
-    let said =
-        cargo_says(&[&words[..], &["--target", "x86_64-unknown-linux-gnu", "--format", "{p}"]].concat())?;
+    let said = cargo_says(&[&words[..], &["--target", &machine.triple(), "--format", "{p}"]].concat())?;
     let crates = said.lines().filter_map(|line| {
         let mut words = line.split(' ');
         Some((words.next()?.to_owned(), words.next()?.strip_prefix('v')?.to_owned()))
@@ -83,6 +147,21 @@ fn locked(file: &str) -> Result<BTreeMap<(String, String), String>> {
             Some((name, text(package, "checksum")?))
         })
         .collect())
+}
+
+/// The licences of the crates of a workspace, as their authors state them; those who put `/` meant `OR`.
+fn licences(manifest: &str) -> Result<BTreeMap<String, String>> {
+    let words = ["metadata", "--locked", "--format-version", "1", "--manifest-path"];
+    let said = plain_cargo().args(words).arg(workspace().join(manifest)).output()?;
+    ensure!(said.status.success(), "{manifest}: {}", String::from_utf8_lossy(&said.stderr));
+    let metadata: Json = serde_json::from_slice(&said.stdout)?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let of = |package: &Json| {
+        let (name, version) = (package["name"].as_str()?, package["version"].as_str()?);
+        let parts: Vec<&str> = package["license"].as_str()?.split('/').map(str::trim).collect();
+        Some((crate_of(name, version), parts.join(" OR ")))
+    };
+    Ok(packages.filter_map(of).collect())
 }
 
 /// The sources that the records of guests name, and for each the guests that are made of it.
@@ -107,4 +186,140 @@ fn sources(libraries: &[PathBuf]) -> Result<BTreeMap<String, BTreeSet<String>>> 
         }
     }
     Ok(all)
+}
+
+/// A source that a recipe of a guest pins: its package, its file, and its SHA-256.
+type Pin = [String; 3];
+
+fn pins() -> Result<Vec<Pin>> {
+    let said = tools::GUESTS.command()?.arg("sources").output()?;
+    ensure!(said.status.success(), "the sources of guests: {}", String::from_utf8_lossy(&said.stderr));
+    let words = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>().try_into().ok();
+    Ok(String::from_utf8(said.stdout)?.lines().filter_map(words).collect())
+}
+
+/// What a source is called among packages, and what is known of it. It is a file of Debian's archive, which is pinned, or a crate,
+/// `NAME-VERSION`.
+fn source_of(source: &str, pins: &[Pin]) -> Result<(String, Json)> {
+    let bare = |file: &str| file.trim_end_matches(".deb").to_owned();
+    if let Some([package, file, sum]) = pins.iter().find(|[_, file, _]| bare(file) == bare(source)) {
+        return Ok(debian(package, file, sum));
+    }
+    let mut places = source.match_indices('-').map(|(at, _)| source.split_at(at));
+    let parted = places.find(|(_, rest)| rest[1..].starts_with(|first: char| first.is_ascii_digit()));
+    let (name, version) = parted.with_context(|| format!("`{source}` has no version"))?;
+    Ok((crate_of(name, &version[1..]), krate(name, &version[1..], "guests")))
+}
+
+/// A package of npm, `NAME@VERSION`, with the checksum and the licence that the lock file has.
+fn of_npm(package: &str) -> Result<(String, Json)> {
+    let lock: Json = serde_json::from_str(&fs::read_to_string(workspace().join(NPM))?)?;
+    let (name, version) = package.rsplit_once('@').with_context(|| format!("`{package}` has no version"))?;
+    let entry = &lock["packages"][format!("node_modules/{name}")];
+    let sum = entry["integrity"].as_str().and_then(|sum| sum.strip_prefix("sha512-")).unwrap_or_default();
+    let sum = hex(&BASE64_STANDARD.decode(sum).with_context(|| format!("the checksum of `{name}`"))?);
+    let purl = format!("pkg:npm/{}@{version}", name.replace('@', "%40"));
+    let component = json!({
+        "type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl,
+        "hashes": [{"alg": "SHA-512", "content": sum}], "licenses": [{"expression": entry["license"]}],
+    });
+    Ok((purl, component))
+}
+
+/// The data of locales, which was made of CLDR's.
+fn locales() -> Result<(String, Json)> {
+    let made_of: Json =
+        serde_json::from_str(&fs::read_to_string(workspace().join(LOCALES).with_file_name("package.json"))?)?;
+    let version = made_of["dependencies"]["cldr-core"].as_str().unwrap_or_default();
+    let purl = format!("pkg:npm/cldr-core@{version}");
+    let sum = digest::sha256(&fs::read(workspace().join(LOCALES))?);
+    let component = json!({
+        "type": "data", "bom-ref": purl, "name": "cldr-core", "version": version, "purl": purl, "properties": part("javascript"),
+        "hashes": sha256(&sum), "licenses": [{"expression": "Unicode-3.0"}],
+    });
+    Ok((purl, component))
+}
+
+/// A file of Debian's archive: `NAME_VERSION.orig.tar.xz`, `NAME_VERSION_all.deb`.
+fn debian(package: &str, file: &str, sum: &str) -> (String, Json) {
+    let (name, rest) = file.split_once('_').unwrap_or((file, ""));
+    let (version, architecture) = match rest.split_once(".orig.tar") {
+        Some((version, _)) => (version, "source"),
+        None => (rest.strip_suffix("_all.deb").unwrap_or(rest), "all"),
+    };
+    let purl = format!("pkg:deb/debian/{name}@{}?arch={architecture}", version.replace('+', "%2B"));
+    let mut component = json!({"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl, "hashes": sha256(sum)});
+    if let Some((_, licence)) = LICENCES.iter().find(|(known, _)| *known == package) {
+        component["licenses"] = json!([{"expression": licence}]);
+    }
+    (purl, component)
+}
+
+/// The bill of a release, as the authors of the format check it; and each part that is not our own has its checksum and its
+/// licence.
+pub(super) fn trial(made: &Made) -> Result<()> {
+    let bill: Json = serde_json::from_str(&fs::read_to_string(made.bill())?)?;
+    let components: Vec<&Json> = bill["components"].as_array().into_iter().flatten().collect();
+    for wanted in [
+        "wasmtime",
+        "libsqlite3-sys",
+        "rquickjs-sys",
+        "readable-stream",
+        "cldr-core",
+        "python3.14",
+        "php8.4",
+        "libxml2",
+        "wasi-libc",
+    ] {
+        ensure!(components.iter().any(|one| one["name"] == wanted), "the bill of materials lacks {wanted}");
+    }
+    for one in components {
+        let ours = one["name"].as_str().is_some_and(|name| name.starts_with("dormouse-"));
+        ensure!(ours || one["hashes"].is_array(), "{} has no checksum", one["name"]);
+        ensure!(one["licenses"].is_array(), "{} has no licence", one["name"]);
+    }
+    let checker = match python::environment("bill", CHECKER) {
+        Ok(folder) => folder.join("bin/python"),
+        Err(error) => {
+            complain(&format!(
+                "left out: the schema of the bill of materials: {CHECKER} cannot be had: {error:#}"
+            ));
+            return Ok(());
+        }
+    };
+    ensure!(check(&checker, &made.bill())? == "valid", "{}", check(&checker, &made.bill())?);
+    // The checker itself is not one that lets everything pass.
+    let place = tempfile::tempdir()?;
+    let spoiled = place.path().join("spoiled.cdx.json");
+    fs::write(&spoiled, fs::read_to_string(made.bill())?.replace("\"SHA-256\"", "\"SHA-257\""))?;
+    ensure!(check(&checker, &spoiled)? != "valid", "an unknown kind of checksum is taken");
+    Ok(())
+}
+
+fn check(checker: &Path, bill: &Path) -> Result<String> {
+    let mut command = Command::new(checker);
+    let said = program::run(command.args(["-c", CHECK]).arg(bill), Duration::from_secs(120))?;
+    ensure!(said.succeeded(), "{}", said.stderr);
+    Ok(said.stdout.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_debian_says_name_and_version() {
+        let of = |file| {
+            let (purl, component) = debian("zlib", file, "0");
+            (purl, component["version"].as_str().unwrap_or_default().to_owned())
+        };
+        assert_eq!(
+            of("zlib_1.3.dfsg+really1.3.1.orig.tar.gz"),
+            ("pkg:deb/debian/zlib@1.3.dfsg%2Breally1.3.1?arch=source".into(), "1.3.dfsg+really1.3.1".into())
+        );
+        assert_eq!(
+            of("tzdata-legacy_2026f-1_all.deb"),
+            ("pkg:deb/debian/tzdata-legacy@2026f-1?arch=all".into(), "2026f-1".into())
+        );
+    }
 }

@@ -37,13 +37,13 @@ pub(super) fn pack(
         }
     }
     let library = package.join("_native.abi3.so");
-    done(Command::new("strip").arg("-o").arg(&library).arg(native))?;
+    done(release.machine.strip().arg("-o").arg(&library).arg(native))?;
     let parts = ["bin", "lib"].map(|part| prefix.join(part));
     done(Command::new("cp").args(["--archive", "--link"]).args(parts).arg(&installation))?;
     let needed =
         |file: &Path| -> Result<u32> { glibc(&fs::read(file)?).context("no version of glibc is named") };
     let minor = needed(&library)?.max(needed(&prefix.join("bin/dormouse"))?);
-    let tag = format!("cp310-abi3-manylinux_2_{minor}_x86_64");
+    let tag = format!("cp310-abi3-manylinux_2_{minor}_{}", release.machine.architecture());
     about(&release.version, &tag, &sources, &root.join(format!("{NAME}-{}.dist-info", release.version)))?;
     open_to_all(root)?;
     python::require().map_err(anyhow::Error::msg)?;

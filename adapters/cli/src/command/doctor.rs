@@ -151,7 +151,11 @@ fn language(guest: &GuestInfo, provider: &WasmProvider, dormouse: &Dormouse) -> 
         found: error.message().into(),
         hint: error.hint().map(Into::into),
     };
-    let compiled = |guest| provider.component(guest).and_then(|_| provider.is_compiled(guest).or(Ok(false)));
+    // What was installed as machine code needs no component.
+    let compiled = |guest| match provider.is_compiled(guest) {
+        Ok(true) => Ok(true),
+        _ => provider.component(guest).map(|_| false),
+    };
     let compiled = match needed(&(&guest.language).into()).iter().map(compiled).collect::<Result<Vec<_>, _>>()
     {
         Ok(compiled) => compiled.iter().all(|compiled| *compiled),

@@ -1,11 +1,14 @@
-//! `dormouse state`: what of the folder in which sandboxes are kept is whole.
+//! `dormouse state`: what of the folder in which sandboxes are kept is whole, and what this release can wake of it.
+
+mod doctor;
+mod migrate;
 
 use std::io::{IsTerminal as _, stderr};
 use std::path::Path;
 
 use dormouse::sandbox::{ChunkSource, Reached, SavedState, chunk};
-use dormouse::store::{Checked, check};
-use dormouse::wasm::WasmProvider;
+use dormouse::store::{Checked, Seen, check_each};
+use dormouse::wasm::{Allocation, Settings, WasmProvider};
 use dormouse::{Provider as _, Result};
 use dormouse_docker::{STATE_MARK, reach_state};
 use serde_json::json;
@@ -20,15 +23,30 @@ pub(crate) fn run(
     folder: &FolderArgs,
     command: &StateCommand,
 ) -> std::result::Result<u8, Failure> {
-    let StateCommand::Check = command;
-    let checked = look(place, &settings::state_folder(folder.state_dir.as_deref())?)?;
-    let text = if folder.json { as_json(&checked) } else { as_text(&checked) };
-    print::out(&print::visible(&text))?;
-    Ok(u8::from(!checked.is_whole()))
+    let state = settings::state_folder(folder.state_dir.as_deref())?;
+    match command {
+        StateCommand::Check => {
+            let checked = look(&wasm(place)?, &state, &mut |_, _| {})?;
+            let text = if folder.json { as_json(&checked) } else { as_text(&checked) };
+            print::out(&print::visible(&text))?;
+            Ok(u8::from(!checked.is_whole()))
+        }
+        StateCommand::Doctor => doctor::run(&wasm(place)?, &state, folder.json),
+        StateCommand::Migrate { sandboxes, dry_run, timeout, memory } => {
+            let memory = memory.as_deref();
+            let asked = migrate::Asked { names: sandboxes, dry: *dry_run, timeout, memory };
+            migrate::run(place, &state, asked, folder.json)
+        }
+    }
 }
 
-fn look(place: &PlaceArgs, folder: &Path) -> Result<Checked> {
-    let wasm = WasmProvider::new(settings::provider(place)?)?;
+/// The provider of most states, for looking at them. It has no pool: little is loaded.
+fn wasm(place: &PlaceArgs) -> Result<WasmProvider> {
+    WasmProvider::new(Settings { allocation: Allocation::OnDemand, ..settings::provider(place)? })
+}
+
+/// Looks at the whole folder, with each sandbox and checkpoint for `each`.
+fn look(wasm: &WasmProvider, folder: &Path, each: &mut dyn FnMut(Seen, &dyn ChunkSource)) -> Result<Checked> {
     // A state is followed by who saved it, which its first bytes tell; no engine is needed for that.
     let reach = |state: &SavedState, chunks: &dyn ChunkSource, reached: &mut Reached| {
         let Some(root) = reached.follow(|| chunk::fetch(chunks, &state.root))? else { return Ok(()) };
@@ -50,7 +68,7 @@ fn look(place: &PlaceArgs, folder: &Path) -> Result<Checked> {
             }
         }
     };
-    check(folder, &reach, &mut progress)
+    check_each(folder, &reach, &mut progress, each)
 }
 
 fn as_json(checked: &Checked) -> String {

@@ -196,7 +196,7 @@ pub(crate) fn recovered(what: &str, recovery: &str, reason: Option<&str>) -> Str
     let state = match recovery {
         "before_run" => "as before this run",
         "earlier" => "as before an earlier run; what came since is lost",
-        _ => "fresh; the variables are lost",
+        _ => "fresh, without the variables of before",
     };
     let why = reason.map(|reason| format!(" ({})", escape::line(reason))).unwrap_or_default();
     format!("note: {what} is {state}{why}\n")

@@ -21,7 +21,16 @@ const WORDS: &str = "V8 has other words, and another place, for what it refuses"
 /// Language, case, the JSON pointers that differ, and why.
 const DIFFERENT: &[(&str, &str, &[&str], &str)] = &[
     ("python", "surroundings", &["/result/value/folder/value"], PLACES),
-    ("javascript", "surroundings", &["/result/value/folder/value"], PLACES),
+    (
+        "javascript",
+        "surroundings",
+        &[
+            "/result/value/folder/value",
+            "/result/value/environment/count",
+            "/result/value/environment/value/HOME",
+        ],
+        "the folder of the case, and the home of a container is its image's",
+    ),
     ("javascript", "exception", &["/exception/column", "/exception/traceback"], COLUMNS),
     (
         "javascript",
@@ -45,10 +54,12 @@ const DIFFERENT: &[(&str, &str, &[&str], &str)] = &[
         "surroundings",
         &[
             "/result/value/folder/value",
+            "/result/value/environment/count",
+            "/result/value/environment/value/HOME",
             "/result/value/here/value/1/value",
             "/result/value/here/value/3/value",
         ],
-        "the folder of the case, and the system is Linux",
+        "the folder of the case, the system is Linux, and the home of a container is its image's",
     ),
     (
         "php",

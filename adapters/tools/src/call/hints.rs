@@ -7,6 +7,9 @@ use crate::profile::Profile;
 /// What the names of tools of the profile `sandbox` begin with.
 const BEGINNINGS: [&str; 2] = ["sandbox_", "run_"];
 
+/// Fields of an answer that are errors, where they are there.
+pub const ERRORS: [&str; 5] = ["error", "warning", "unavailable", "cause", "unsaved"];
+
 /// The text, each name of a tool of the profile `sandbox` in it as `name` has it. Default for one that it does not know: as it is.
 /// What stands between backticks is meant to the letter, such as a tool's name as an option takes it.
 pub fn reworded(text: &str, name: impl Fn(&str) -> Option<String>) -> String {

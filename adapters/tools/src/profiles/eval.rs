@@ -81,6 +81,7 @@ impl FrameworkEval {
             description: DESCRIPTION.into(),
             input_schema: schema::input(table.fields()),
             output_schema: Rounded::schema().build(),
+            answered: Rounded::always(),
             annotations: listing::annotations(runtime.policy(), &granted),
         };
         Self { runs: Runs::new(runtime, granted), table, spec }

@@ -89,6 +89,13 @@ pub(crate) trait Answered: Sized {
         })
     }
 
+    /// The fields that are always there.
+    fn always() -> Vec<&'static str> {
+        let mut all = Properties::default();
+        Self::properties(&mut all);
+        all.0.into_iter().filter(|property| !property.optional).map(|property| property.name).collect()
+    }
+
     /// Its schema as the answer of a tool, of which a refusal has nothing.
     fn answer_schema() -> Object {
         let mut all = Properties::default();

@@ -73,6 +73,8 @@ pub struct ToolSpec {
     pub input_schema: Json,
     /// JSON Schema that every answer's `structured` fulfils, errors too.
     pub output_schema: Json,
+    /// Fields that every answer has but a refusal, in the schema's order.
+    pub answered: Vec<&'static str>,
     /// What a client may assume.
     pub annotations: Annotations,
 }

@@ -243,6 +243,7 @@ impl Capabilities {
             description: DESCRIPTION.into(),
             input_schema: schema::input(table.fields()),
             output_schema: Told::schema().build(),
+            answered: Told::always(),
             annotations: LOOKS,
         };
         Self { runtime, granted, skills, models, confinement, table, spec }

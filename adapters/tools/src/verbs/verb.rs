@@ -72,6 +72,7 @@ impl<A: Take, R: Answered> VerbTool<A, R> {
             output_schema: output
                 .required("error", error_schema("Why the call was refused; null when it was not."))
                 .build(),
+            answered: R::always(),
             annotations: verb.annotations,
         };
         let (arguments, order, run) = (verb.arguments, verb.order, verb.run);

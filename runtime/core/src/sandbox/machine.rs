@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::lost::{Lost, OlderMemory};
+use super::migrated::Migrated;
 use crate::{
     Bounds, EvalRequest, GuestName, GuestPath, Language, Limits, LineRequest, Outcome, Programs, Result,
 };
@@ -254,6 +255,19 @@ pub trait Machine: Send {
     /// # Errors
     /// `guest_mismatch` when it holds nothing but memory, and all of that belongs to other guests; nothing is changed then.
     async fn restore(&mut self, snapshot: &dyn Snapshot) -> Result<()>;
+
+    /// Goes with each interpreter whose memory belongs to another guest than the current one to the current one: exports its
+    /// variables with the old guest, if that can be had, and binds those that can be carried in a fresh interpreter. Files stay.
+    /// Answers what came of each such interpreter. `memory`: the beginning of the SHA-256 of the build that one of its memories
+    /// belongs to; the interpreter goes on from that one first, and what it has now is left behind. Default: there is none.
+    ///
+    /// # Errors
+    /// `not_found` for a memory that is not there, `guest_missing` where its guest is not here; what keeps the guests from running. The
+    /// machine is of no more use then.
+    async fn migrate(&mut self, limits: &Limits, memory: Option<&str>) -> Result<Vec<Migrated>> {
+        let _ = (limits, memory);
+        Ok(Vec::new())
+    }
 
     /// What can be saved while the next call runs. Default none: nothing can.
     fn beside(&self) -> Option<Arc<dyn Beside>> {

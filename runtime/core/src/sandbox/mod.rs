@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod lifecycle;
 pub mod lost;
 pub mod machine;
+pub mod migrated;
 pub mod quota;
 pub mod record;
 pub mod spec;
@@ -33,6 +34,7 @@ pub use machine::{
     Batch, Beside, Entry, EntryKind, Excess, Executed, Files, Include, Job, Machine, Piece, Reach, Snapshot,
     Variable,
 };
+pub use migrated::Migrated;
 pub use quota::{Quota, Share, Stored};
 pub use record::{Checkpoint, Description, NewCheckpoint, Note, Sandbox, Timestamp};
 pub use spec::{Durability, OWN_FOLDERS, ProviderName, SandboxSpec, SpecMount, WarmPool, must_be_seen};

@@ -30,7 +30,8 @@ impl Sandboxes {
         let read = Read::of(&request);
         let mut call = self.begin_to_run(owner, handle).await?;
         let guest = GuestName::from(&request.language);
-        let _place = call.admitted(&guest).await?;
+        let place = call.admitted(&guest).await?;
+        request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
         let run = async {
             let limits = &request.context.limits;
             let begun = Begun::new(&mut call, guest, &request.code, limits).await?;

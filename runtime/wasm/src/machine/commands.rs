@@ -21,10 +21,11 @@ impl WasmMachine {
         request: LineRequest,
         operators: Arc<dyn Operators>,
     ) -> Result<Executed> {
+        let shell = GuestName::Shell;
+        self.prepare(&shell).await.map_err(no_shell)?;
         let begin = Instant::now();
         let _process = self.share.process()?;
         let (request, programs) = self.line(request, operators);
-        let shell = GuestName::Shell;
         if !self.spec.keeps_memory {
             self.interpreters.remove(&shell);
         }

@@ -94,6 +94,11 @@ impl Interpreter {
         all
     }
 
+    /// Whether it goes on from its latest memory, which belongs to the guest of this SHA-256.
+    pub(super) fn runs_with(&self, guest: &str) -> bool {
+        !self.outdated && self.stored.as_ref().is_some_and(|stored| stored.guest() == guest)
+    }
+
     /// Whether its state was taken anew since this was asked last.
     pub(super) fn is_anew(&mut self) -> bool {
         std::mem::take(&mut self.anew)
@@ -149,7 +154,10 @@ impl Interpreter {
         if self.live.is_some() {
             return Ok(());
         }
-        let ready = loader.ready(language, Metering::Epoch).await?;
+        let ready = match &self.stored {
+            Some(stored) => loader.ready_of(language, stored.guest()).await?,
+            None => loader.ready(language, Metering::Epoch).await?,
+        };
         let mut instance = ready.lasting().await?;
         if let Some(stored) = &self.stored {
             instance.offer_files(self.held.clone());

@@ -9,8 +9,8 @@ use std::io;
 use async_trait::async_trait;
 use cap_std::fs::Dir;
 use dormouse_core::sandbox::{Entry, Files as Port, Piece, SpecMount, must_be_seen};
-use dormouse_core::{Error, GuestPath, Result};
-use dormouse_files::Files;
+use dormouse_core::{Error, Grants, GuestPath, Mount, Result};
+use dormouse_files::{Files, Quota, Tree};
 
 use super::below::{Below, entry, list, read};
 use crate::tree_files::TreeFiles;
@@ -27,6 +27,14 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) fn new(tree: Files, mounts: &[SpecMount]) -> Self {
         Self { tree: TreeFiles(tree), mounts: mounts.to_vec() }
+    }
+
+    /// What a run without a sandbox reaches: its project and its mounts.
+    pub(crate) fn granted(grants: &Grants) -> Self {
+        let project = grants.project.iter().filter_map(|project| project.mount().ok());
+        let mounts = project.chain(grants.mounts.iter().cloned());
+        let mounts = mounts.map(|Mount { source, target, access }| SpecMount { source, target, access });
+        Self::new(Files::new(Tree::new(Quota::default())), &mounts.collect::<Vec<_>>())
     }
 
     /// The tree, for what puts a path there.
@@ -87,7 +95,7 @@ impl Port for Reach {
         };
         let bytes = below.clone().blocking(whole).await?;
         // The edit itself is the tree's, on a copy.
-        let copy = Files::new(dormouse_files::Tree::new(dormouse_files::Quota::default()));
+        let copy = Files::new(Tree::new(Quota::default()));
         let name = GuestPath::parse("/copy")?;
         copy.write(&name, &bytes)?;
         let replaced = copy.edit(&name, old, new, all).map_err(|error| {
@@ -161,7 +169,6 @@ mod tests {
     use std::time::Duration;
 
     use dormouse_core::{Access, ErrorCode};
-    use dormouse_files::{Quota, Tree};
     use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
     use super::super::below::MAX_READ;

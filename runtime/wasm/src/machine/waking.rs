@@ -1,7 +1,8 @@
 //! How a machine becomes what a state says: its files always, of its interpreters those whose guests are here.
 //!
-//! Memory of a guest that is not here any more, because another build took its place, is kept as it is. The interpreter of its
-//! language begins fresh, or from the memory that an earlier run on this build has left, and says so.
+//! Memory goes on with the guest that it was saved with, the current one or one of another release ([`crate::kept`]). Memory of a
+//! guest that cannot be had is kept as it is: the interpreter of its language begins fresh, or from the memory that an earlier run
+//! has left with a guest that is here, and says so.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ impl WasmMachine {
     /// The interpreters of a state, asleep. None: it says nothing about them.
     ///
     /// # Errors
-    /// What keeps a guest from being loaded, but that it is not here.
-    pub(super) async fn woken(loader: &Loader, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
+    /// What keeps a guest from being found, but that it is not here.
+    pub(super) fn woken(loader: &Loader, state: &WasmSnapshot) -> Result<Option<Interpreters>> {
         let Some(latest) = &state.interpreters else { return Ok(None) };
         let mut of: BTreeMap<GuestName, Vec<Arc<StoredInterpreter>>> = BTreeMap::new();
         for stored in latest.values().chain(&state.older) {
@@ -30,17 +31,42 @@ impl WasmMachine {
         }
         let mut interpreters = Interpreters::new();
         for (language, memories) in of {
-            let guest = match loader.ready(&language, Metering::Epoch).await {
-                Ok(ready) => Some(ready.loaded().hash.clone()),
-                Err(error) if is_elsewhere(error.code()) => None,
-                Err(error) => return Err(error),
-            };
+            let guest = Self::first_here(loader, &language, &memories)?;
             interpreters.insert(language, Interpreter::of_builds(memories, guest.as_deref()));
         }
         for lost in &state.parts.lost {
             interpreters.entry(lost.guest.clone()).or_default().note(Some(lost.clone()));
         }
         Ok(Some(interpreters))
+    }
+
+    /// The guest of the first of these memories whose guest can be had.
+    fn first_here(
+        loader: &Loader,
+        language: &GuestName,
+        memories: &[Arc<StoredInterpreter>],
+    ) -> Result<Option<String>> {
+        for stored in memories {
+            match loader.wake(language, stored.guest()) {
+                Ok(_) => return Ok(Some(stored.guest().to_owned())),
+                Err(error) if is_elsewhere(error.code()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Loads the guest that the interpreter of a language goes on with, or begins with. Compiling it is not a run's own work.
+    ///
+    /// # Errors
+    /// What keeps it from being loaded.
+    pub(super) async fn prepare(&mut self, language: &GuestName) -> Result<()> {
+        let stored = self.interpreters.get(language).and_then(Interpreter::stored);
+        let hash = stored.filter(|_| self.spec.keeps_memory).map(|stored| stored.guest().to_owned());
+        match hash {
+            Some(hash) => self.loader.ready_of(language, &hash).await.map(drop),
+            None => self.loader.ready(language, Metering::Epoch).await.map(drop),
+        }
     }
 
     /// Becomes what a state says; what it does not include stays.
@@ -77,9 +103,9 @@ impl WasmMachine {
 }
 
 /// Whether the guest that is meant is not here, which keeps nobody from the files.
-fn is_elsewhere(code: ErrorCode) -> bool {
-    use ErrorCode::{BadComponent, GuestMismatch, GuestMissing, UnknownLanguage};
-    matches!(code, BadComponent | GuestMismatch | GuestMissing | UnknownLanguage)
+pub(super) fn is_elsewhere(code: ErrorCode) -> bool {
+    use ErrorCode::{BadComponent, GuestMismatch, GuestMissing, UnknownLanguage, VersionMismatch};
+    matches!(code, BadComponent | GuestMismatch | GuestMissing | UnknownLanguage | VersionMismatch)
 }
 
 /// Refuses memory that is all that a state has and belongs to other guests, while there is something to stay with; else the

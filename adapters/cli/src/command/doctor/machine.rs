@@ -20,11 +20,13 @@ pub(super) fn engine(started: dormouse::Result<()>, instances: u32) -> Row {
     let name = "engine";
     match started {
         Ok(()) => good(name, format!("{} with a pool of {instances} instances", env!("DORMOUSE_ENGINE"))),
-        Err(error) => bad(
-            name,
-            format!("{}{}", error.message(), causes(&error)),
-            "single runs work without a pool; for servers raise the address-space limit: ulimit -v unlimited",
-        ),
+        Err(error) => {
+            let pool = "single runs work without a pool; for servers raise the address-space limit: ulimit -v unlimited";
+            // A processor that is too old runs nothing, with a pool and without.
+            let is_old = error.code() == dormouse::ErrorCode::CapabilityUnavailable;
+            let hint = error.hint().filter(|_| is_old).unwrap_or(pool);
+            bad(name, format!("{}{}", error.message(), causes(&error)), hint)
+        }
     }
 }
 
@@ -167,6 +169,14 @@ fn clock() -> Row {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn an_engine_that_does_not_start_says_what_to_do_about_its_own_cause() {
+        use dormouse::{Error, ErrorCode};
+        let hint = |code| engine(Err(Error::new(code, "it does not").with_hint("do this")), 8).hint.unwrap();
+        assert_eq!(hint(ErrorCode::CapabilityUnavailable), "do this");
+        assert!(hint(ErrorCode::Internal).contains("ulimit -v"));
+    }
 
     #[test]
     fn kernel_versions_compare_by_number() {

@@ -169,6 +169,7 @@ pub(super) fn spec(fields: &[Field], policy: &Policy, granted: &Grants, lasts: b
         description,
         input_schema: schema::input(fields),
         output_schema: Ran::schema().build(),
+        answered: Ran::always(),
         annotations: annotations(policy, granted),
     }
 }
