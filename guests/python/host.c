@@ -6,6 +6,9 @@
 #include <wasi/api.h>
 #include <wasi/libc-environ.h>
 
+#include "devices.h"
+#include "driver.h"
+
 static PyObject *call_tool(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "call_tool takes a name and a JSON text");
   Py_ssize_t lengths[2];
@@ -111,10 +114,33 @@ static PyObject *read_environment(PyObject *, PyObject *) {
   Py_RETURN_NONE;
 }
 
+// Whether a path leads into a project, where all that a run changes is its own.
+static PyObject *in_project(PyObject *, PyObject *path) {
+  const char *text = PyUnicode_AsUTF8(path);
+  if (!text) return NULL;
+  return PyBool_FromLong(driver_whose(text) != WHOSE_ELSEWHERE);
+}
+
+// A pipe within the program.
+static PyObject *pipe_ends(PyObject *, PyObject *) {
+  int ends[2];
+  return device_pipe(ends) ? Py_BuildValue("(ii)", ends[0], ends[1]) : PyErr_SetFromErrno(PyExc_OSError);
+}
+
+// Whether reading from a descriptor would not have to wait.
+static PyObject *is_ready(PyObject *, PyObject *descriptor) {
+  int number = PyLong_AsInt(descriptor);
+  if (number == -1 && PyErr_Occurred()) return NULL;
+  return PyBool_FromLong(device_is_ready(number));
+}
+
 static PyMethodDef methods[] = {
     {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
     {"eval_query", (PyCFunction)(void *)eval_query, METH_FASTCALL, NULL},
+    {"in_project", in_project, METH_O, NULL},
+    {"is_ready", is_ready, METH_O, NULL},
     {"library_code", library_code, METH_O, NULL},
+    {"pipe", pipe_ends, METH_NOARGS, NULL},
     {"sole", (PyCFunction)(void *)sole, METH_FASTCALL, NULL},
     {"source_of", source_of, METH_O, NULL},
     {"utf8_length", utf8_length, METH_O, NULL},

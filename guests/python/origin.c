@@ -201,6 +201,10 @@ void origin_start(void) {
   if (PyFile_SetOpenCodeHook(open_code, NULL) < 0) abort();
 }
 
+bool origin_is_strict(void) {
+  return _PyCode_MayMake != NULL;
+}
+
 void origin_begin(bool allow_eval) {
   int (*hook)(const char *) = allow_eval ? NULL : may_make;
   if (_PyCode_MayMake != hook) _PyCode_MayMake = hook;

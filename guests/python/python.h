@@ -44,6 +44,8 @@ void origin_of_library(PyCodeObject *code);
 void origin_start(void);
 // A call begins, in which snippets may make code from text or not.
 void origin_begin(bool allow_eval);
+// Whether the run that is under way may not make code from text.
+bool origin_is_strict(void);
 // The value of an expression that belongs to a snippet.
 PyObject *origin_eval(const char *expression, PyObject *globals);
 
@@ -70,6 +72,10 @@ void streams_renew(void);
 // host.c
 
 PyObject *host_module(void);
+
+// digests.c
+
+PyObject *digests_module(void);
 
 // image.c
 

@@ -38,12 +38,25 @@ static void set(PyConfig *config, wchar_t **field, const wchar_t *value) {
   check(PyConfig_SetString(config, field, value));
 }
 
+PyObject *PyInit__ctypes(void);
+PyObject *PyInit__zstd(void);
+
+// Who can write to any address can make code, whatever is allowed.
+static PyObject *ctypes_module(void) {
+  if (!origin_is_strict()) return PyInit__ctypes();
+  PyErr_SetString(PyExc_ModuleNotFoundError, "`ctypes` is not available in this run: eval is not allowed here");
+  return NULL;
+}
+
 static void start_interpreter(void) {
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
   before.utf8_mode = 1;
   check(Py_PreInitialize(&before));
   PyImport_AppendInittab("_dormouse_host", host_module);
+  PyImport_AppendInittab("_dormouse_digests", digests_module);
+  PyImport_AppendInittab("_ctypes", ctypes_module);
+  PyImport_AppendInittab("_zstd", PyInit__zstd);
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
   config.install_signal_handlers = 0;

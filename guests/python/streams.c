@@ -1,6 +1,8 @@
 // The standard streams of `sys`: the same ones at the start of every call, whatever the last snippet did to them.
 #include "python.h"
 
+#include "devices.h"
+
 static const char *const names[3] = {"stdin", "stdout", "stderr"};
 static const char *const originals[3] = {"__stdin__", "__stdout__", "__stderr__"};
 static PyObject *streams[3];
@@ -58,5 +60,6 @@ int __real_close(int descriptor);
 // calls with it. So it succeeds and does nothing.
 int __wrap_close(int descriptor) {
   if (descriptor >= 0 && descriptor <= 2) return 0;
+  device_closed(descriptor);
   return __real_close(descriptor);
 }

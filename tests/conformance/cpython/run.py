@@ -81,6 +81,10 @@ class Results(unittest.TestResult):
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
 
+# They reach CPython's C interface through `ctypes.pythonapi`, which has no symbols here.
+if asked["module"] == "test.test_code" or asked["module"].startswith("test.test_capi"):
+    sys.modules["ctypes"] = None
+
 results = Results()
 try:
     module = importlib.import_module(asked["module"])

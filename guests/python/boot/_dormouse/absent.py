@@ -4,33 +4,34 @@ import errno
 import os
 import sys
 
-from _dormouse.loop import NO_NETWORK, NO_PROCESSES
-
+NO_NETWORK = "no network in this sandbox"
+NO_PROCESSES = "no processes in this sandbox"
 NO_THREADS = "no threads in this sandbox"
 
-_NATIVE = "it calls native code"
 _TERMINAL = "there is no terminal"
+_PIP = "packages are installed with the tool `sandbox_install`, or with `pip install` in the shell"
 _REASONS = {
-    "ctypes": _NATIVE, "_ctypes": _NATIVE,
-    "ssl": "there is no TLS library", "_ssl": "there is no TLS library",
-    "curses": _TERMINAL, "_curses": _TERMINAL, "_curses_panel": _TERMINAL, "readline": _TERMINAL,
-    "termios": _TERMINAL, "tty": _TERMINAL, "pty": _TERMINAL,
+    "_curses_panel": _TERMINAL,
     "tkinter": "there is no display", "_tkinter": "there is no display",
     "turtle": "there is no display", "turtledemo": "there is no display", "idlelib": "there is no display",
-    "fcntl": "the system interface has no such call", "resource": "the system interface has no such call",
-    "mmap": "memory cannot be mapped", "pwd": "there are no users", "grp": "there are no users",
-    "syslog": "there is no system log", "_posixsubprocess": "there are no processes",
+    "_posixsubprocess": "there are no processes",
     "_remote_debugging": "there are no processes", "_multiprocessing": "there are no processes", "_posixshmem": "there are no processes",
     "_interpreters": "there is one interpreter", "_interpchannels": "there is one interpreter",
     "_interpqueues": "there is one interpreter",
-    "_zstd": "the library is not built in", "_hashlib": "the library is not built in", "_uuid": "the library is not built in",
+    "_hashlib": "OpenSSL is not built in; `hashlib` has its digests",
     "_gdbm": "the library is not built in", "_dbm": "the library is not built in",
-    "ensurepip": "packages cannot be installed", "venv": "packages cannot be installed",
+    "ensurepip": _PIP, "venv": f"a sandbox is an environment of its own; {_PIP}",
     "msvcrt": "this is not Windows", "winreg": "this is not Windows", "winsound": "this is not Windows",
     "_winapi": "this is not Windows", "nt": "this is not Windows", "_overlapped": "this is not Windows", "_wmi": "this is not Windows",
-    "_scproxy": "this is not macOS",
-    "pip": "packages cannot be installed", "setuptools": "packages cannot be installed",
+    "_scproxy": "this is not macOS", "_ios_support": "this is not iOS",
+    "pip": _PIP, "setuptools": _PIP,
 }
+
+
+def said(name):
+    """Why a module that is known is not here; None: it is not known."""
+    reason = _REASONS.get(name)
+    return None if reason is None else f"`{name}` is not available in this sandbox: {reason}"
 
 
 class Absent:
@@ -38,10 +39,10 @@ class Absent:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        reason = _REASONS.get(name)
+        why = said(name)
         # `importlib.util.find_spec` asks whether there is a module; there is none.
-        if reason is not None and sys._getframe(2).f_code.co_name != "find_spec":
-            raise ModuleNotFoundError(f"`{name}` is not available in this sandbox: {reason}", name=name)
+        if why is not None and sys._getframe(2).f_code.co_name != "find_spec":
+            raise ModuleNotFoundError(why, name=name)
 
 
 def is_absent(name):
@@ -125,8 +126,6 @@ def _patch_network():
         setattr(socket, function, unknown)
     for function in ("create_connection", "create_server", "socketpair"):
         setattr(socket, function, _refuse(OSError, errno.ENOTSUP, NO_NETWORK))
-    socket.gethostname = lambda: "sandbox"
-    socket.getfqdn = lambda name="": name or "sandbox"
 
 
 def install():

@@ -96,8 +96,9 @@ def adopt():
             spec.cached = None
 
 
-def collect(root):
-    """Compiles every module under `root`; also those that are imported already, because programs reload modules."""
+def collect(root, shown=None):
+    """Compiles every module under `root`; also those that are imported already, because programs reload modules. `shown`: the folder
+    that they are said to lie in."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - _LEFT_OUT)
         for file in sorted(files):
@@ -109,6 +110,7 @@ def collect(root):
             if not wanted or is_absent(name):
                 continue
             with open(path, "rb") as source:
+                path = path.replace(root, shown or root, 1)
                 code = compile(source.read(), path, "exec", dont_inherit=True)
             data = marshal.dumps(code)
             if name in sys.modules:

@@ -1,14 +1,25 @@
 """Runs once, while the guest is built: brings the interpreter into the state that every instance starts from."""
 
+# First: what CPython has in C elsewhere is there before the modules that look for it.
+import os
+import sys
+from _dormouse import importlib_bootstrap
+
+importlib_bootstrap.collect(os.path.dirname(os.path.dirname(__file__)) + "/library", os.path.dirname(os.__file__))
+sys.meta_path.append(importlib_bootstrap.Library)
+
+from _dormouse import calls
+
+calls.install()
+
 import gc
 import importlib
 import linecache
-import os
 import random
-import sys
 import tempfile
+from importlib import machinery
 
-from _dormouse import absent, annotations, digests, errors, importlib_bootstrap, loop, packages, program, session, world, zones
+from _dormouse import absent, annotations, digests, errors, loop, packages, program, session, system, world, zones
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -30,14 +41,24 @@ multiprocessing.process multiprocessing.context concurrent.futures.thread concur
 """.split()
 
 
+def _find_no_native_code():
+    """What was compiled for another machine is not there, which packages are ready for; an error of the loader they are not."""
+    machinery.EXTENSION_SUFFIXES.clear()
+    loaders = (machinery.SourceFileLoader, machinery.SOURCE_SUFFIXES), (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES)
+    plain = machinery.FileFinder.path_hook(*loaders)
+    sys.path_hooks[:] = [plain if hook.__name__ == plain.__name__ else hook for hook in sys.path_hooks]
+
+
 def prepare(stdlib, zone_folder):
     for name in _LOADED:
         importlib.import_module(name)
+    sys.meta_path.remove(importlib_bootstrap.Library)
     absent.install()
     annotations.install()
     digests.install()
     errors.install()
     world.install()
+    system.install()
     loop.install()
     zones.collect(zone_folder)
     zones.install()
@@ -45,6 +66,7 @@ def prepare(stdlib, zone_folder):
     importlib_bootstrap.adopt()
     # Before `Absent`, which is the last resort.
     sys.meta_path[-1:-1] = [importlib_bootstrap.Library, zones.Zones, packages.Installed]
+    _find_no_native_code()
     session.reset()
 
 
@@ -55,8 +77,7 @@ def finish():
     linecache.clearcache()
     importlib.invalidate_caches()
     os.environ.clear()
-    # There is no file that could be started as an interpreter.
-    sys.executable = sys._base_executable = ""
+    system.finish()
     sys.argv[:] = [""]
     # Lazily, at the first use in an instance (see the edit of _randommodule.c).
     random.seed()

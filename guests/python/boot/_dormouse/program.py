@@ -1,12 +1,13 @@
 """A program as a command line starts it: `python3 [OPTION...] [-c CODE | -m MODULE | FILE | -] [ARGUMENT...]`."""
 
 import atexit
+import importlib.util
 import io
 import os
 import runpy
 import sys
 
-from _dormouse import session
+from _dormouse import absent, session
 from _dormouse.errors import is_driver
 
 _WITH_VALUE = "WX"  # options that are understood, take a value and change nothing here
@@ -14,17 +15,14 @@ _WITHOUT = "bBdEiIOPqRsSuvx"  # options that are understood and change nothing h
 _VERSIONS = ("-V", "--version")
 
 
-# What pytest would take for granted: descriptors that can be doubled, to capture output and to tell of crashes; /dev/null,
-# for the log that nobody asked for; users, after whom it names the folder of `tmp_path`. Its own command line comes after
-# this and wins.
-_PYTEST = "--capture=sys -p no:faulthandler --log-file=/tmp/pytest.log --basetemp=/tmp/pytest"
-_mask = 0o022
+# What pytest would take for granted: descriptors that can be doubled, to capture output and to tell of crashes; users, after
+# whom it names the folder of `tmp_path`. Its own command line comes after this and wins.
+_PYTEST = "--capture=sys -p no:faulthandler --basetemp=/tmp/pytest"
 
 
 def main():
     """Runs what the arguments say, to its end."""
     os.environ["PYTEST_ADDOPTS"] = f"{_PYTEST} {os.environ.get('PYTEST_ADDOPTS', '')}".rstrip()
-    os.umask = umask
     start, arguments = read(sys.argv[1:])
     sys.argv[:] = arguments
     try:
@@ -37,13 +35,6 @@ def main():
         finish()
         raise SystemExit(1) from None
     finish()
-
-
-def umask(mask):
-    """Keeps what it is told: files have no permissions here."""
-    global _mask
-    _mask, before = mask & 0o777, _mask
-    return before
 
 
 def read(words):
@@ -86,6 +77,11 @@ def run_text(source, name, folder):
 
 def run_module(name):
     sys.path.insert(0, os.getcwd())
+    top = name.partition(".")[0]
+    why = absent.said(top)
+    if why is not None and importlib.util.find_spec(top) is None:
+        print(f"python3: {why}", file=sys.stderr)
+        raise SystemExit(1)
     runpy._run_module_as_main(name)
 
 

@@ -1,7 +1,7 @@
 import os, sys
 {
     "input": sys.stdin.read(),
-    "environment": dict(os.environ),
+    "environment": {name: value for name, value in os.environ.items() if name != "HOME"},
     "arguments": sys.argv,
     "folder": os.getcwd(),
     "file": open("in.txt").read(),

@@ -32,6 +32,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Pin::Debian(&ZONES),
         Pin::Debian(&OLD_ZONES),
         Pin::Crate(shared::SQLITE),
+        Pin::Crate(libraries::ZSTD),
     ],
     trees: &[
         Tree::new("cpython", Origin::Debian(&CPYTHON)),
@@ -63,6 +64,39 @@ const OLD_ZONES: [DebianFile; 1] = [DebianFile {
 
 /// The C stack. Deep recursion must be an error of Python's, and its JSON parser alone wants megabytes for that.
 const STACK: u32 = 8 << 20;
+
+/// The module `_ctypes`, which CPython leaves out where there is no libffi; `ffi` in the guest's folder stands for it.
+const CTYPES: [&str; 5] = ["_ctypes.c", "callbacks.c", "callproc.c", "cfield.c", "stgdict.c"];
+const CTYPES_FLAGS: &[&str] = &[
+    "-DPy_BUILD_CORE_BUILTIN",
+    "-DHAVE_FFI_PREP_CLOSURE_LOC",
+    "-DPy_ffi_closure_alloc=ffi_closure_alloc",
+    "-DPy_ffi_closure_free=ffi_closure_free",
+    "-Ddlopen=driver_dlopen",
+    "-Ddlsym=driver_dlsym",
+    "-Ddlclose=driver_dlclose",
+    "-Ddlerror=driver_dlerror",
+];
+
+/// The module `_zstd`, linked beside the interpreter: the library is no hot path of it, and a change takes seconds.
+const ZSTD: [&str; 4] = ["_zstdmodule.c", "compressor.c", "decompressor.c", "zstddict.c"];
+
+/// The functions of wasi-libc that `streams.c` and `devices.c` stand in for.
+const WRAPPED: [&str; 13] = [
+    "__wasilibc_tell",
+    "close",
+    "fcntl",
+    "fstat",
+    "ioctl",
+    "lseek",
+    "lstat",
+    "open",
+    "pread",
+    "pwrite",
+    "read",
+    "stat",
+    "write",
+];
 
 const OPTIMISED: &str = "OPT=-DNDEBUG -O3 -flto";
 
@@ -192,6 +226,7 @@ impl Parts<'_> {
         flags.extend([
             include(&bindings.headers),
             include(&self.job.driver),
+            include(&self.job.guest.join("ffi")),
             include(&self.cross),
             include(&libraries.folder.join("include")),
             include(&self.source.join("Include")),
@@ -207,14 +242,19 @@ impl Parts<'_> {
         };
         let mut units: Vec<Unit> = sources.iter().map(|file| unit(file, &["-Wall", "-Wextra"])).collect();
         units.push(unit(&bindings.source, &[]));
+        let ctypes = self.source.join("Modules/_ctypes");
+        units.extend(CTYPES.map(|name| unit(&ctypes.join(name), CTYPES_FLAGS)));
+        let zstd = self.source.join("Modules/_zstd");
+        units.extend(ZSTD.map(|name| unit(&zstd.join(name), &["-DPy_BUILD_CORE_BUILTIN"])));
         self.job.compile("compile the driver", &units, &flags)?;
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
         inputs.extend([
             argument(&bindings.object),
             argument(interpreter),
-            "-Wl,--wrap=close".into(),
+            argument(&libraries.folder.join("lib/libzstd.a")),
             "-ldl".into(),
         ]);
+        inputs.extend(WRAPPED.map(|function| format!("-Wl,--wrap={function}").into()));
         inputs.extend(
             ["signal", "getpid", "process-clocks"].map(|part| format!("-lwasi-emulated-{part}").into()),
         );

@@ -1,0 +1,230 @@
+// Descriptors that are no files: `/dev/null`, which programs open to throw away what they write or to have nothing to read, and
+// pipes within the program. WASI has neither: their descriptors are those of a folder, which nothing can be read from or written
+// to, and the functions of libc below know their numbers. The linker puts them in the place of libc's own (`--wrap`), which each
+// of them calls. What lies in a pipe is part of the memory, and goes on with it.
+#include "devices.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH "/dev/null"
+// Descriptors that there are at most (guests/driver/descriptors.c).
+#define DESCRIPTORS 128
+// As Linux numbers the device.
+#define DEVICE (1 << 8 | 3)
+// What a pipe holds at most, as on Linux.
+#define ROOM 65536
+
+typedef struct {
+  bool reader, writer;  // which ends are open
+  size_t first, length;
+  uint8_t bytes[ROOM];
+} pipe_t;
+
+static struct {
+  bool is, reads, writes;
+  int flags;     // as `fcntl` sets them
+  pipe_t *pipe;  // NULL: `/dev/null`
+} devices[DESCRIPTORS];
+
+int __real_open(const char *path, int flags, ...);
+int __real_fcntl(int descriptor, int command, ...);
+int __real_ioctl(int descriptor, int request, ...);
+int __real_fstat(int descriptor, struct stat *about);
+int __real_stat(const char *path, struct stat *about);
+int __real_lstat(const char *path, struct stat *about);
+ssize_t __real_read(int descriptor, void *bytes, size_t count);
+ssize_t __real_pread(int descriptor, void *bytes, size_t count, off_t from);
+ssize_t __real_write(int descriptor, const void *bytes, size_t count);
+ssize_t __real_pwrite(int descriptor, const void *bytes, size_t count, off_t at);
+off_t __real_lseek(int descriptor, off_t offset, int whence);
+off_t __real___wasilibc_tell(int descriptor);
+
+static int refuse(int error) {
+  errno = error;
+  return -1;
+}
+
+static bool is_device(int descriptor) { return descriptor >= 0 && descriptor < DESCRIPTORS && devices[descriptor].is; }
+
+void device_closed(int descriptor) {
+  if (!is_device(descriptor)) return;
+  pipe_t *pipe = devices[descriptor].pipe;
+  if (pipe) {
+    if (devices[descriptor].reads) pipe->reader = false;
+    else pipe->writer = false;
+    if (!pipe->reader && !pipe->writer) free(pipe);
+  }
+  devices[descriptor].is = false;
+}
+
+// A descriptor of a folder: one of these is there in every run.
+static int take(bool reads, bool writes, pipe_t *pipe) {
+  int folder = __real_open("/tmp", O_RDONLY | O_DIRECTORY);
+  if (folder < 0) folder = __real_open("/", O_RDONLY | O_DIRECTORY);
+  if (folder < 0) return folder;
+  if (folder >= DESCRIPTORS) {
+    close(folder);
+    return refuse(EMFILE);
+  }
+  devices[folder] = (typeof(*devices)){.is = true, .reads = reads, .writes = writes, .pipe = pipe};
+  return folder;
+}
+
+bool device_pipe(int ends[2]) {
+  pipe_t *pipe = malloc(sizeof *pipe);
+  if (!pipe) return refuse(ENOMEM), false;
+  pipe->reader = pipe->writer = true;
+  pipe->first = pipe->length = 0;
+  ends[0] = take(true, false, pipe);
+  ends[1] = ends[0] < 0 ? -1 : take(false, true, pipe);
+  if (ends[1] >= 0) return true;
+  int error = errno;
+  pipe->writer = false;
+  if (ends[0] < 0) free(pipe);
+  else close(ends[0]);
+  return refuse(error), false;
+}
+
+bool device_is_ready(int descriptor) {
+  pipe_t *pipe = is_device(descriptor) ? devices[descriptor].pipe : NULL;
+  return !pipe || pipe->length || !pipe->writer;
+}
+
+// There is one thread: who would have to wait for the other end would wait for ever.
+static ssize_t would_wait(int descriptor) {
+  return refuse(devices[descriptor].flags & O_NONBLOCK ? EAGAIN : EDEADLK);
+}
+
+static ssize_t read_device(int descriptor, uint8_t *bytes, size_t count) {
+  pipe_t *pipe = devices[descriptor].pipe;
+  if (!devices[descriptor].reads) return refuse(EBADF);
+  if (!pipe || !count) return 0;
+  if (!pipe->length) return pipe->writer ? would_wait(descriptor) : 0;
+  size_t taken = count < pipe->length ? count : pipe->length, before = ROOM - pipe->first;
+  size_t whole = taken < before ? taken : before;
+  memcpy(bytes, pipe->bytes + pipe->first, whole);
+  memcpy(bytes + whole, pipe->bytes, taken - whole);
+  pipe->first = (pipe->first + taken) % ROOM;
+  pipe->length -= taken;
+  return (ssize_t)taken;
+}
+
+static ssize_t write_device(int descriptor, const uint8_t *bytes, size_t count) {
+  pipe_t *pipe = devices[descriptor].pipe;
+  if (!devices[descriptor].writes) return refuse(EBADF);
+  if (!pipe || !count) return (ssize_t)count;
+  if (!pipe->reader) return refuse(EPIPE);
+  if (pipe->length == ROOM) return would_wait(descriptor);
+  size_t room = ROOM - pipe->length, taken = count < room ? count : room;
+  size_t at = (pipe->first + pipe->length) % ROOM, whole = taken < ROOM - at ? taken : ROOM - at;
+  memcpy(pipe->bytes + at, bytes, whole);
+  memcpy(pipe->bytes, bytes + whole, taken - whole);
+  pipe->length += taken;
+  return (ssize_t)taken;
+}
+
+static bool is_null(const char *path) { return path && !strcmp(path, PATH); }
+
+// An empty path leads nowhere; libc takes it for the working directory.
+static bool is_empty(const char *path) { return path && !*path; }
+
+static int open_null(int flags) {
+  if (flags & O_CREAT && flags & O_EXCL) return refuse(EEXIST);
+  if (flags & O_DIRECTORY) return refuse(ENOTDIR);
+  int access = flags & O_ACCMODE;
+  return take(access != O_WRONLY, access == O_WRONLY || access == O_RDWR, NULL);
+}
+
+int __wrap_open(const char *path, int flags, ...) {
+  if (is_null(path)) return open_null(flags);
+  if (is_empty(path)) return refuse(ENOENT);
+  // WASI knows no permissions, so libc ignores the mode.
+  int descriptor = __real_open(path, flags);
+  // It may have had a number that was lost when the memory went on in another instance.
+  device_closed(descriptor);
+  return descriptor;
+}
+
+int __wrap_fcntl(int descriptor, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  int value = command == F_SETFL || command == F_SETFD ? va_arg(rest, int) : 0;
+  va_end(rest);
+  if (!is_device(descriptor)) return __real_fcntl(descriptor, command, value);
+  switch (command) {
+    case F_GETFL:
+      return devices[descriptor].flags |
+             (!devices[descriptor].writes ? O_RDONLY : devices[descriptor].reads ? O_RDWR : O_WRONLY);
+    case F_SETFL: devices[descriptor].flags = value & O_NONBLOCK; return 0;
+    case F_GETFD:
+    case F_SETFD: return 0;
+    default: return refuse(EINVAL);
+  }
+}
+
+// What `os.set_blocking` is made of.
+int __wrap_ioctl(int descriptor, int request, ...) {
+  va_list rest;
+  va_start(rest, request);
+  void *value = va_arg(rest, void *);
+  va_end(rest);
+  if (!is_device(descriptor)) return __real_ioctl(descriptor, request, value);
+  if (request != FIONBIO) return refuse(ENOTTY);
+  devices[descriptor].flags = *(int *)value ? O_NONBLOCK : 0;
+  return 0;
+}
+
+static int describe(bool pipe, struct stat *about) {
+  *about = (struct stat){.st_mode = pipe ? S_IFIFO | 0600 : S_IFCHR | 0666, .st_nlink = 1, .st_blksize = 4096};
+  if (!pipe) about->st_dev = 6, about->st_ino = DEVICE, about->st_rdev = DEVICE;
+  return 0;
+}
+
+int __wrap_fstat(int descriptor, struct stat *about) {
+  return is_device(descriptor) ? describe(devices[descriptor].pipe, about) : __real_fstat(descriptor, about);
+}
+
+int __wrap_stat(const char *path, struct stat *about) {
+  return is_null(path) ? describe(false, about) : is_empty(path) ? refuse(ENOENT) : __real_stat(path, about);
+}
+
+int __wrap_lstat(const char *path, struct stat *about) {
+  return is_null(path) ? describe(false, about) : is_empty(path) ? refuse(ENOENT) : __real_lstat(path, about);
+}
+
+ssize_t __wrap_read(int descriptor, void *bytes, size_t count) {
+  return is_device(descriptor) ? read_device(descriptor, bytes, count) : __real_read(descriptor, bytes, count);
+}
+
+ssize_t __wrap_write(int descriptor, const void *bytes, size_t count) {
+  return is_device(descriptor) ? write_device(descriptor, bytes, count) : __real_write(descriptor, bytes, count);
+}
+
+ssize_t __wrap_pread(int descriptor, void *bytes, size_t count, off_t from) {
+  if (!is_device(descriptor)) return __real_pread(descriptor, bytes, count, from);
+  return devices[descriptor].pipe ? refuse(ESPIPE) : read_device(descriptor, bytes, count);
+}
+
+ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t count, off_t at) {
+  if (!is_device(descriptor)) return __real_pwrite(descriptor, bytes, count, at);
+  return devices[descriptor].pipe ? refuse(ESPIPE) : write_device(descriptor, bytes, count);
+}
+
+static off_t seek(int descriptor) { return devices[descriptor].pipe ? refuse(ESPIPE) : 0; }
+
+off_t __wrap_lseek(int descriptor, off_t offset, int whence) {
+  return is_device(descriptor) ? seek(descriptor) : __real_lseek(descriptor, offset, whence);
+}
+
+// What libc's headers make of `lseek` by 0 from where it is.
+off_t __wrap___wasilibc_tell(int descriptor) {
+  return is_device(descriptor) ? seek(descriptor) : __real___wasilibc_tell(descriptor);
+}
