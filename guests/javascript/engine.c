@@ -24,7 +24,30 @@ static void print_receiver(JSContext *ctx, const struct JSStackFrame *frame, str
 struct JSParseState;
 static int note_statement(struct JSParseState *parser, const uint8_t *begin, int first, int module);
 
+// The value that follows asynchronous work.
+static JSValue async_context = JS_UNDEFINED;
+static JSValue enter_async_context(JSValueConst context);
+static void leave_async_context(JSContext *ctx, JSValue outer);
+
+// The offset of local times (intl.c).
+int intl_local_offset(int64_t time);
+
 #include "quickjs.c"
+
+static JSValue enter_async_context(JSValueConst context) {
+  JSValue outer = async_context;
+  async_context = js_dup(context);
+  return outer;
+}
+
+static void leave_async_context(JSContext *ctx, JSValue outer) {
+  JS_FreeValue(ctx, async_context);
+  async_context = outer;
+}
+
+JSValueConst engine_async_context(void) { return async_context; }
+JSValue engine_enter_async_context(JSValueConst context) { return enter_async_context(context); }
+void engine_leave_async_context(JSContext *ctx, JSValue outer) { leave_async_context(ctx, outer); }
 
 // The nearest function on the stack, from this frame on, that is written in JavaScript.
 static JSFunctionBytecode *nearest(JSStackFrame **frame) {
@@ -62,6 +85,11 @@ static bool may_compile(JSContext *ctx, int *flags) {
   }
   engine_own_eval = false;
   return true;
+}
+
+bool engine_may_compile(JSContext *ctx) {
+  int flags = 0;
+  return may_compile(ctx, &flags);
 }
 
 bool engine_may_run(JSContext *ctx, const char *path) {
@@ -303,6 +331,7 @@ void engine_drop_jobs(JSRuntime *runtime) {
     JSJobEntry *job = list_entry(item, JSJobEntry, link);
     list_del(item);
     for (int i = 0; i < job->argc; i++) JS_FreeValueRT(runtime, job->argv[i]);
+    JS_FreeValueRT(runtime, job->async_context);
     js_free_rt(runtime, job);
   }
 }
@@ -320,4 +349,37 @@ void engine_fill_arenas(JSRuntime *runtime, const void *top) {
     while (js_arena_malloc(runtime, size) < top) {
     }
   }
+}
+
+// Whether the modules that this one needs are all there: not while one that needs it back is still being loaded, nor while one runs.
+static bool can_run(const JSModuleDef *module, const JSModuleDef **seen, size_t *count, size_t room) {
+  for (size_t i = 0; i < *count; i++)
+    if (seen[i] == module) return true;
+  if (*count == room || module->status == JS_MODULE_STATUS_LINKING || module->status == JS_MODULE_STATUS_EVALUATING) return false;
+  seen[(*count)++] = module;
+  for (int i = 0; i < module->req_module_entries_count; i++) {
+    const JSModuleDef *needed = module->req_module_entries[i].module;
+    if (!needed || !can_run(needed, seen, count, room)) return false;
+  }
+  return true;
+}
+
+JSValue engine_require_module(JSContext *ctx, const char *path) {
+  static const JSModuleDef *seen[4096];
+  size_t count = 0;
+  JSModuleDef *module = js_host_resolve_imported_module(ctx, "/", path, JS_UNDEFINED);
+  if (!module) return JS_EXCEPTION;
+  if (!can_run(module, seen, &count, sizeof seen / sizeof *seen)) {
+    JS_ThrowPlainError(ctx, "require() of the ES module %s is not possible while it is being loaded", path);
+    return JS_EXCEPTION;
+  }
+  if (js_create_module_function(ctx, module) < 0 || js_link_module(ctx, module) < 0) return JS_EXCEPTION;
+  JSValue done = js_evaluate_module(ctx, module);
+  if (JS_IsException(done)) return done;
+  JS_PromiseMarkAsHandled(ctx, done);
+  JSPromiseStateEnum state = JS_PromiseState(ctx, done);
+  JSValue result = state == JS_PROMISE_REJECTED ? JS_Throw(ctx, JS_PromiseResult(ctx, done)) : JS_UNDEFINED;
+  if (state == JS_PROMISE_FULFILLED) result = JS_GetModuleNamespace(ctx, module);
+  JS_FreeValue(ctx, done);
+  return result;
 }

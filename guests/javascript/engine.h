@@ -43,6 +43,12 @@ const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length);
 // Throws away the jobs of promises that nobody will wait for.
 void engine_drop_jobs(JSRuntime *runtime);
 
+// The value that follows asynchronous work: a promise's reaction, a job and a timer have that of who asked for them. Borrowed.
+JSValueConst engine_async_context(void);
+// Sets it; the result is what was there, and goes to the second function.
+JSValue engine_enter_async_context(JSValueConst context);
+void engine_leave_async_context(JSContext *ctx, JSValue outer);
+
 // Makes the next Math.random() draw a new seed.
 void engine_forget_seed(JSContext *ctx);
 
@@ -60,6 +66,9 @@ uint32_t engine_evaluation_of(JSValueConst error);
 
 // Snippets may not make code from text: `eval` and the constructors of functions throw an EvalError.
 extern bool engine_refuse_eval;
+
+// Whether who is running may make code from text. False, with an exception: it is a snippet that may not.
+bool engine_may_compile(JSContext *ctx);
 
 // Whether the code of a file may run. False, with an exception: a snippet may make no code from text, and could have written
 // the file.
@@ -88,6 +97,9 @@ void engine_forget_statements(JSContext *ctx);
 // Makes variables of what an import names, the pairs of a statement: they are the module's own, and only it may change them.
 // False: an exception is thrown.
 bool engine_bind_imports(JSContext *ctx, JSValueConst module, JSValueConst names);
+
+// The namespace of the ES module of a file, which runs now; undefined: it waits for something.
+JSValue engine_require_module(JSContext *ctx, const char *path);
 
 // Asked for a seed by Math.random() on first use; implemented by the driver.
 uint64_t driver_random_seed(void);

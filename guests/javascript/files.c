@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,46 +20,52 @@ char **__wasilibc_get_environ(void);
 // Node's names of the errors that a file system gives.
 static const struct {
   int code;
-  const char *name, *text;
+  const char *name;
+  // Linux's, which programs compare with.
+  int number;
+  const char *text;
 } errors[] = {
-    {ENOENT, "ENOENT", "no such file or directory"},
-    {EACCES, "EACCES", "permission denied"},
-    {EPERM, "EPERM", "operation not permitted"},
-    {EROFS, "EROFS", "read-only file system"},
-    {EEXIST, "EEXIST", "file already exists"},
-    {ENOTDIR, "ENOTDIR", "not a directory"},
-    {EISDIR, "EISDIR", "illegal operation on a directory"},
-    {ENOTEMPTY, "ENOTEMPTY", "directory not empty"},
-    {ENOSPC, "ENOSPC", "no space left on device"},
-    {EDQUOT, "EDQUOT", "disk quota exceeded"},
-    {EFBIG, "EFBIG", "file too large"},
-    {EMFILE, "EMFILE", "too many open files"},
-    {ENFILE, "ENFILE", "file table overflow"},
-    {EINVAL, "EINVAL", "invalid argument"},
-    {EXDEV, "EXDEV", "cross-device link not permitted"},
-    {ELOOP, "ELOOP", "too many symbolic links encountered"},
-    {ENAMETOOLONG, "ENAMETOOLONG", "name too long"},
-    {EBUSY, "EBUSY", "resource busy or locked"},
-    {EIO, "EIO", "i/o error"},
-    {ENOMEM, "ENOMEM", "not enough memory"},
-    {EILSEQ, "EILSEQ", "illegal byte sequence"},
+    {ENOENT, "ENOENT", 2, "no such file or directory"},
+    {EACCES, "EACCES", 13, "permission denied"},
+    {EPERM, "EPERM", 1, "operation not permitted"},
+    {EROFS, "EROFS", 30, "read-only file system"},
+    {EEXIST, "EEXIST", 17, "file already exists"},
+    {ENOTDIR, "ENOTDIR", 20, "not a directory"},
+    {EISDIR, "EISDIR", 21, "illegal operation on a directory"},
+    {ENOTEMPTY, "ENOTEMPTY", 39, "directory not empty"},
+    {ENOSPC, "ENOSPC", 28, "no space left on device"},
+    {EDQUOT, "EDQUOT", 122, "disk quota exceeded"},
+    {EFBIG, "EFBIG", 27, "file too large"},
+    {EMFILE, "EMFILE", 24, "too many open files"},
+    {ENFILE, "ENFILE", 23, "file table overflow"},
+    {EINVAL, "EINVAL", 22, "invalid argument"},
+    {EXDEV, "EXDEV", 18, "cross-device link not permitted"},
+    {ELOOP, "ELOOP", 40, "too many symbolic links encountered"},
+    {ENAMETOOLONG, "ENAMETOOLONG", 36, "name too long"},
+    {EBUSY, "EBUSY", 16, "resource busy or locked"},
+    {EIO, "EIO", 5, "i/o error"},
+    {ENOMEM, "ENOMEM", 12, "not enough memory"},
+    {EILSEQ, "EILSEQ", 84, "illegal byte sequence"},
     // No granted folder holds the path; its name is as unknown to the snippet as a missing file's.
-    {ENOTCAPABLE, "ENOENT", "no such file or directory"},
-    {EBADF, "ENOENT", "no such file or directory"},
+    {ENOTCAPABLE, "ENOENT", 2, "no such file or directory"},
+    {EBADF, "ENOENT", 2, "no such file or directory"},
 };
 
 JSValue files_error(JSContext *ctx, int code, const char *operation, const char *path) {
   const char *name = "EIO", *about = strerror(code);
+  int number = 5;
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
     if (errors[i].code != code) continue;
     name = errors[i].name;
     about = errors[i].text;
+    number = errors[i].number;
     break;
   }
   if (!path && code == EBADF) {
     // Of an open file it is the descriptor that is bad.
     name = "EBADF";
     about = "bad file descriptor";
+    number = 9;
   }
   text message = {0};
   text_string(&message, name);
@@ -74,7 +81,7 @@ JSValue files_error(JSContext *ctx, int code, const char *operation, const char 
   JSValue error = JS_NewError(ctx);
   JS_DefinePropertyValueStr(ctx, error, "message", JS_NewStringLen(ctx, message.bytes, message.length),
                             JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
-  JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -code));
+  JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -number));
   JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, name));
   JS_SetPropertyStr(ctx, error, "syscall", JS_NewString(ctx, operation));
   if (path) JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));
@@ -136,7 +143,15 @@ const char *files_path(JSContext *ctx, int count, JSValueConst *arguments, int i
     JS_ThrowTypeError(ctx, "the path must be a string");
     return NULL;
   }
-  return JS_ToCString(ctx, arguments[index]);
+  size_t length;
+  const char *path = JS_ToCStringLen(ctx, &length, arguments[index]);
+  if (!path || strlen(path) == length) return path;
+  JS_FreeCString(ctx, path);
+  JSValue error = JS_NewError(ctx);
+  JS_SetPropertyStr(ctx, error, "message", JS_NewString(ctx, "the path must not have null bytes in it"));
+  JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, "ERR_INVALID_ARG_VALUE"));
+  JS_Throw(ctx, error);
+  return NULL;
 }
 
 static void *release_bytes(JSRuntime *runtime, void *opaque, void *bytes, size_t size) {
@@ -247,15 +262,16 @@ static JSValue change_path(JSContext *ctx, JSValueConst self, int count, JSValue
   return result;
 }
 
-enum { RENAME, MAKE_LINK };
+enum { RENAME, MAKE_LINK, HARD_LINK };
 
 static JSValue change_paths(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int change) {
   (void)self;
   const char *from = files_path(ctx, count, arguments, 0), *to = files_path(ctx, count, arguments, 1);
   JSValue result = JS_EXCEPTION;
   if (from && to) {
-    int done = change == RENAME ? rename(from, to) : symlink(from, to);
-    result = done < 0 ? fail(ctx, change == RENAME ? "rename" : "symlink", change == RENAME ? from : to) : JS_UNDEFINED;
+    static const char *const names[] = {"rename", "symlink", "link"};
+    int done = change == RENAME ? rename(from, to) : change == MAKE_LINK ? symlink(from, to) : link(from, to);
+    result = done < 0 ? fail(ctx, names[change], change == MAKE_LINK ? to : from) : JS_UNDEFINED;
   }
   JS_FreeCString(ctx, from);
   JS_FreeCString(ctx, to);
@@ -308,6 +324,35 @@ static JSValue program_arguments(JSContext *ctx, JSValueConst self, int count, J
   return result;
 }
 
+// setTimes(path, accessed, modified, follow): in seconds
+static JSValue set_times(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  struct timespec times[2];
+  for (int i = 0; i < 2; i++) {
+    double seconds;
+    if (JS_ToFloat64(ctx, &seconds, arguments[1 + i]) < 0) return JS_EXCEPTION;
+    if (!(fabs(seconds) < 1e12)) return JS_ThrowRangeError(ctx, "the time is out of range");
+    double whole = floor(seconds);
+    times[i] = (struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
+  }
+  const char *path = files_path(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  int failed = utimensat(AT_FDCWD, path, times, JS_ToBool(ctx, arguments[3]) ? 0 : AT_SYMLINK_NOFOLLOW);
+  JSValue result = failed ? fail(ctx, "utime", path) : JS_UNDEFINED;
+  JS_FreeCString(ctx, path);
+  return result;
+}
+
+// canBeWritten(path): whether it lies in a folder that this run may write to
+static JSValue can_be_written(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self;
+  const char *path = files_path(ctx, count, arguments, 0);
+  if (!path) return JS_EXCEPTION;
+  bool can = driver_can_be_written(path);
+  JS_FreeCString(ctx, path);
+  return JS_NewBool(ctx, can);
+}
+
 static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("readFile", 1, read_file),
     JS_CFUNC_DEF("writeFile", 4, write_file),
@@ -319,7 +364,10 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_MAGIC_DEF("changeFolder", 1, change_path, CHANGE_FOLDER),
     JS_CFUNC_MAGIC_DEF("rename", 2, change_paths, RENAME),
     JS_CFUNC_MAGIC_DEF("makeLink", 2, change_paths, MAKE_LINK),
+    JS_CFUNC_MAGIC_DEF("hardLink", 2, change_paths, HARD_LINK),
     JS_CFUNC_DEF("readLink", 1, read_link),
+    JS_CFUNC_DEF("setTimes", 4, set_times),
+    JS_CFUNC_DEF("canBeWritten", 1, can_be_written),
     JS_CFUNC_DEF("currentFolder", 0, current_folder),
     JS_CFUNC_DEF("environment", 0, environment),
     JS_CFUNC_DEF("arguments", 0, program_arguments),

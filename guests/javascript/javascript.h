@@ -25,6 +25,8 @@ typedef struct {
   // Of the prelude: `(format, arguments) -> string`, the table of built-in modules, what knows packages, and the
   // evaluator of queries.
   JSValue format, modules, packages, evaluate;
+  // What the prelude and the library have as variables (code.h).
+  JSValue globals;
   // The names of the globals that a clean namespace has, as properties.
   JSValue known_globals;
   // Spaces that each console line starts with.
@@ -62,13 +64,14 @@ void sources_begin(char *code, size_t length, char *name);
 const char *sources_find(uint32_t evaluation, const char *name, size_t name_length, size_t *length);
 void sources_clear(void);
 
-// timers.c: setTimeout and the like.
+// timers.c: what prelude/timers.js builds on.
 bool timers_pending(void);
+// Whether a run waits for one of them.
+bool timers_waited_for(void);
 // Sleeps until the next timer is due and calls it; false when it threw.
 bool timers_fire(JSContext *ctx);
 void timers_clear(JSContext *ctx);
-extern const JSCFunctionListEntry timer_functions[];
-extern const int timer_function_count;
+void timers_install(JSContext *ctx, JSValueConst native);
 
 // encode.c: typed values (docs/values.md).
 void encode_value(JSContext *ctx, JSValueConst value, const bounds *limits, text *out);
@@ -114,6 +117,18 @@ struct stat;
 void natives_install(JSContext *ctx, JSValueConst native);
 void files_install(JSContext *ctx, JSValueConst native);
 void opened_install(JSContext *ctx, JSValueConst native);
+// crypto.c, zlib.c and realm.c, likewise.
+void crypto_install(JSContext *ctx, JSValueConst native);
+void zlib_install(JSContext *ctx, JSValueConst native);
+// intl.c: what `Intl` is made of.
+void intl_install(JSContext *ctx, JSValueConst native);
+void realm_install(JSContext *ctx, JSValueConst native);
+
+// library.c: modules that are evaluated when they are first asked for.
+void library_install(JSContext *ctx, JSValueConst native);
+// Part of the initialisation.
+void library_compile(JSContext *ctx);
+
 // The error of an operation on a path; NULL: on an open file.
 JSValue files_error(JSContext *ctx, int code, const char *operation, const char *path);
 // The path argument of a function, or NULL after an exception.

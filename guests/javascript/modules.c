@@ -152,6 +152,11 @@ static JSModuleDef *module_of(JSContext *ctx, const char *name, JSValue object) 
 static void set_meta(JSContext *ctx, JSModuleDef *module, const char *name) {
   JSValue meta = JS_GetImportMeta(ctx, module);
   if (JS_IsException(meta)) return;
+  JSAtom resolver = JS_NewAtom(ctx, "resolver");
+  JSValue base = JS_NewString(ctx, name);
+  JS_SetPropertyStr(ctx, meta, "resolve", JS_Invoke(ctx, js.packages, resolver, 1, (JSValueConst *)&base));
+  JS_FreeValue(ctx, base);
+  JS_FreeAtom(ctx, resolver);
   if (name[0] == '/') {
     text url = {0};
     text_string(&url, "file://");

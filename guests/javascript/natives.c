@@ -250,6 +250,28 @@ static JSValue check_module(JSContext *ctx, JSValueConst self, int count, JSValu
   return JS_UNDEFINED;
 }
 
+// context(): what follows asynchronous work
+static JSValue context(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  return JS_DupValue(ctx, engine_async_context());
+}
+
+// setContext(value)
+static JSValue set_context(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  engine_leave_async_context(ctx, JS_DupValue(ctx, arguments[0]));
+  return JS_UNDEFINED;
+}
+
+// requireModule(path): the exports of an ES module; undefined: it awaits something
+static JSValue require_module(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  const char *path = JS_ToCString(ctx, arguments[0]);
+  JSValue exports = path ? engine_require_module(ctx, path) : JS_EXCEPTION;
+  JS_FreeCString(ctx, path);
+  return exports;
+}
+
 static JSValue environment_age(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count, (void)arguments;
   return JS_NewUint32(ctx, js.environment_age);
@@ -280,6 +302,9 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("details", 1, details),
     JS_CFUNC_DEF("compile", 2, compile),
     JS_CFUNC_DEF("checkModule", 2, check_module),
+    JS_CFUNC_DEF("requireModule", 1, require_module),
+    JS_CFUNC_DEF("context", 0, context),
+    JS_CFUNC_DEF("setContext", 1, set_context),
     JS_CFUNC_DEF("environmentAge", 0, environment_age),
     JS_CFUNC_DEF("exit", 1, run_exit),
     JS_CFUNC_DEF("setExitCode", 1, set_exit_code),

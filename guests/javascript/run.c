@@ -89,7 +89,7 @@ static JSValue settle(JSContext *ctx, JSValue promise) {
 static bool run_rest(JSContext *ctx) {
   for (;;) {
     if (!run_jobs(ctx)) return false;
-    if (!timers_pending()) return true;
+    if (!timers_waited_for()) return true;
     if (!timers_fire(ctx)) return false;
   }
 }
@@ -107,6 +107,9 @@ run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
     JS_FreeValue(ctx, value);
     value = JS_EXCEPTION;
   }
+  // Those that nobody waits for end with the run.
+  timers_clear(ctx);
+  engine_leave_async_context(ctx, JS_UNDEFINED);
   run_end end = RUN_RETURNED;
   if (js.exiting) {
     JS_FreeValue(ctx, value);

@@ -1,9 +1,9 @@
 // Start-up: the runtime, contexts and their prelude, and what is done once before the image is taken.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "javascript.h"
 
 // What JavaScript may use of the C stack, which is larger; past it, a RangeError is thrown.
@@ -17,98 +17,73 @@
 
 interpreter js;
 
-static const char prelude_inspect[] = {
+static char prelude_inspect[] = {
 #embed "prelude/inspect.js"
     , 0};
-static const char prelude_console[] = {
+static char prelude_timers[] = {
+#embed "prelude/timers.js"
+    , 0};
+static char prelude_console[] = {
 #embed "prelude/console.js"
     , 0};
-static const char prelude_events[] = {
+static char prelude_events[] = {
 #embed "prelude/events.js"
     , 0};
-static const char prelude_encoding[] = {
+static char prelude_encoding[] = {
 #embed "prelude/encoding.js"
     , 0};
-static const char prelude_url_record[] = {
+static char prelude_url_record[] = {
 #embed "prelude/url_record.js"
     , 0};
-static const char prelude_url[] = {
+static char prelude_url[] = {
 #embed "prelude/url.js"
     , 0};
-static const char prelude_clone[] = {
+static char prelude_clone[] = {
 #embed "prelude/clone.js"
     , 0};
-static const char prelude_path[] = {
+static char prelude_path[] = {
 #embed "prelude/path.js"
     , 0};
-static const char prelude_files[] = {
+static char prelude_files[] = {
 #embed "prelude/files.js"
     , 0};
-static const char prelude_opened[] = {
+static char prelude_opened[] = {
 #embed "prelude/opened.js"
     , 0};
-static const char prelude_process[] = {
+static char prelude_process[] = {
 #embed "prelude/process.js"
     , 0};
-static const char prelude_node[] = {
-#embed "prelude/node.js"
+static char prelude_names[] = {
+#embed "prelude/names.js"
     , 0};
-static const char prelude_test[] = {
+static char prelude_library[] = {
+#embed "prelude/library.js"
+    , 0};
+static char prelude_intl[] = {
+#embed "prelude/intl.js"
+    , 0};
+static char prelude_test[] = {
 #embed "prelude/test.js"
     , 0};
-static const char prelude_packages[] = {
+static char prelude_packages[] = {
 #embed "prelude/packages.js"
     , 0};
-static const char prelude_query[] = {
+static char prelude_query[] = {
 #embed "prelude/query.js"
     , 0};
 
-// Each part is a function expression of `(native, shared)`, which is called; the last, `query`, is kept as it is. Stack
-// traces leave out what has these names' prefix.
-static struct part {
-  const char *name, *source;
-  size_t length;
-  uint8_t *code;
-  size_t code_length;
-} parts[] = {
-#define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, NULL, 0}
-    PART(inspect), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),
-    PART(clone),   PART(path),    PART(files),  PART(opened),  PART(process),
-    PART(node),    PART(test),    PART(packages), PART(query),
+// Each part is a function expression of `(native, shared)`, which is called; the last, `query`, is kept as it is.
+static code_part parts[] = {
+#define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, CODE_PRELUDE, NULL, 0}
+    PART(inspect), PART(timers), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),      PART(clone), PART(path),
+    PART(files),   PART(opened),  PART(library), PART(names), PART(intl), PART(process), PART(test),       PART(packages),
 #undef PART
+    {"dormouse:query", prelude_query, sizeof prelude_query - 1, CODE_BARE, NULL, 0},
 };
-
-static void die(JSContext *ctx, const char *what) {
-  JSValue thrown = JS_GetException(ctx);
-  const char *message = JS_ToCString(ctx, thrown);
-  JSValue stack = JS_GetPropertyStr(ctx, thrown, "stack");
-  const char *trace = JS_ToCString(ctx, stack);
-  fprintf(stderr, "%s: %s\n%s\n", what, message, trace);
-  abort();
-}
-
-// Compiles a part on first use; a context that is made later only loads its bytecode.
-static JSValue load_part(JSContext *ctx, struct part *part) {
-  JSValue code;
-  if (part->code) {
-    code = JS_ReadObject(ctx, part->code, part->code_length, JS_READ_OBJ_BYTECODE);
-  } else {
-    code = JS_Eval(ctx, part->source, part->length, part->name, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
-    if (JS_IsException(code)) die(ctx, part->name);
-    size_t length;
-    uint8_t *bytes = JS_WriteObject(ctx, &length, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
-    if (!bytes) die(ctx, part->name);
-    part->code = malloc(length);
-    part->code_length = length;
-    memcpy(part->code, bytes, length);
-    js_free(ctx, bytes);
-  }
-  return JS_EvalFunction(ctx, code);
-}
 
 static JSValue property(JSContext *ctx, JSValueConst object, const char *name) {
   JSValue value = JS_GetPropertyStr(ctx, object, name);
-  if (JS_IsException(value)) die(ctx, name);
+  if (JS_IsException(value)) code_fail(ctx, name);
   return value;
 }
 
@@ -116,7 +91,7 @@ static void remember_globals(JSContext *ctx, JSValueConst global) {
   JSPropertyEnum *names;
   uint32_t count;
   js.known_globals = JS_NewObjectProto(ctx, JS_NULL);
-  if (JS_GetOwnPropertyNames(ctx, &names, &count, global, JS_GPN_STRING_MASK) < 0) die(ctx, "globals");
+  if (JS_GetOwnPropertyNames(ctx, &names, &count, global, JS_GPN_STRING_MASK) < 0) code_fail(ctx, "globals");
   for (uint32_t i = 0; i < count; i++) JS_DefinePropertyValue(ctx, js.known_globals, names[i].atom, JS_TRUE, 0);
   JS_FreePropertyEnum(ctx, names, count);
 }
@@ -143,19 +118,25 @@ void start_context(void) {
   JS_SetPropertyStr(ctx, constructor, "stackTraceLimit", JS_NewInt32(ctx, STACK_FRAMES));
   JS_FreeValue(ctx, constructor);
 
+  js.globals = code_globals(ctx);
   JSValue native = JS_NewObject(ctx), shared = JS_NewObject(ctx);
   natives_install(ctx, native);
   files_install(ctx, native);
   opened_install(ctx, native);
-  JS_SetPropertyFunctionList(ctx, global, timer_functions, timer_function_count);
+  crypto_install(ctx, native);
+  zlib_install(ctx, native);
+  realm_install(ctx, native);
+  timers_install(ctx, native);
+  library_install(ctx, native);
+  intl_install(ctx, native);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    JSValue function = load_part(ctx, &parts[i]);
+    JSValue function = code_evaluate(ctx, &parts[i], js.globals);
     if (i == sizeof parts / sizeof *parts - 1) {
       js.evaluate = function;
       break;
     }
     JSValue done = JS_Call(ctx, function, JS_UNDEFINED, 2, (JSValueConst[]){native, shared});
-    if (JS_IsException(done)) die(ctx, parts[i].name);
+    if (JS_IsException(done)) code_fail(ctx, parts[i].name);
     JS_FreeValue(ctx, done);
     JS_FreeValue(ctx, function);
   }
@@ -164,6 +145,8 @@ void start_context(void) {
   js.packages = property(ctx, shared, "packages");
   JS_FreeValue(ctx, native);
   JS_FreeValue(ctx, shared);
+  JS_FreeValue(ctx, js.globals);
+  js.globals = code_globals(ctx);
   remember_globals(ctx, global);
   JS_FreeValue(ctx, global);
 }
@@ -171,9 +154,11 @@ void start_context(void) {
 void stop_context(void) {
   JSContext *ctx = js.context;
   timers_clear(ctx);
+  engine_leave_async_context(ctx, JS_UNDEFINED);
   engine_drop_jobs(js.runtime);
   JSValue kept[] = {js.object_prototype, js.object_to_string, js.date_to_iso_string, js.format,
-                    js.modules,          js.packages,         js.evaluate,           js.known_globals};
+                    js.modules,          js.packages,         js.evaluate,           js.known_globals,
+                    js.globals};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) JS_FreeValue(ctx, kept[i]);
   JS_FreeContext(ctx);
   JS_RunGC(js.runtime);
@@ -197,6 +182,7 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   JS_SetHostPromiseRejectionTracker(js.runtime, run_track_rejection, NULL);
   modules_install(js.runtime);
   start_context();
+  library_compile(js.context);
   // Whatever the engine makes on first use should be in the image.
   for (int i = 0; i < 20; i++) {
     warm("1 + 1");

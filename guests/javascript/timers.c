@@ -1,4 +1,4 @@
-// setTimeout, setInterval, setImmediate: a list ordered by due time, emptied before a run ends.
+// Timers: a list ordered by due time, emptied before a run ends. prelude/timers.js makes setTimeout and the others of it.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,10 @@ typedef struct {
   // Nanoseconds between calls; 0: once.
   int64_t interval;
   uint32_t id;
+  // A run waits for it.
+  bool waited_for;
+  // In which it was asked for.
+  JSValue async_context;
   int argument_count;
   JSValue function;
   JSValue *arguments;
@@ -54,6 +58,7 @@ static void release(JSContext *ctx, timer *old) {
   for (int i = 0; i < old->argument_count; i++) JS_FreeValue(ctx, old->arguments[i]);
   free(old->arguments);
   JS_FreeValue(ctx, old->function);
+  JS_FreeValue(ctx, old->async_context);
 }
 
 // What starts a timer; the magic number says which function was called.
@@ -69,7 +74,7 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int count, JSValueCo
     if (!(delay >= 1)) delay = 1;
     if (delay > INT32_MAX) delay = 1;
   }
-  timer new = {.due = now() + (int64_t)(delay * MILLISECOND), .id = ++last_id};
+  timer new = {.due = now() + (int64_t)(delay * MILLISECOND), .id = ++last_id, .waited_for = true};
   if (kind == INTERVAL) new.interval = (int64_t)(delay * MILLISECOND);
   if (count > first) {
     new.arguments = malloc((size_t)(count - first) * sizeof *new.arguments);
@@ -77,6 +82,7 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int count, JSValueCo
     for (int i = first; i < count; i++) new.arguments[new.argument_count++] = JS_DupValue(ctx, arguments[i]);
   }
   new.function = JS_DupValue(ctx, arguments[0]);
+  new.async_context = JS_DupValue(ctx, engine_async_context());
   if (!insert(new)) {
     release(ctx, &new);
     return JS_ThrowOutOfMemory(ctx);
@@ -99,7 +105,23 @@ static JSValue clear_timer(JSContext *ctx, JSValueConst self, int count, JSValue
   return JS_UNDEFINED;
 }
 
+// setWaitedFor(id, whether a run waits for it)
+static JSValue set_waited_for(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  int64_t id;
+  if (JS_ToInt64(ctx, &id, arguments[0]) < 0) return JS_EXCEPTION;
+  for (size_t i = 0; i < timer_count; i++)
+    if (timers[i].id == id) timers[i].waited_for = JS_ToBool(ctx, arguments[1]);
+  return JS_UNDEFINED;
+}
+
 bool timers_pending(void) { return timer_count > 0; }
+
+bool timers_waited_for(void) {
+  for (size_t i = 0; i < timer_count; i++)
+    if (timers[i].waited_for) return true;
+  return false;
+}
 
 bool timers_fire(JSContext *ctx) {
   int64_t wait = timers[timer_count - 1].due - now();
@@ -113,12 +135,15 @@ bool timers_fire(JSContext *ctx) {
     timer again = due;
     again.due += again.interval;
     again.function = JS_DupValue(ctx, due.function);
+    again.async_context = JS_DupValue(ctx, due.async_context);
     again.arguments = due.argument_count ? malloc((size_t)due.argument_count * sizeof *again.arguments) : NULL;
     for (int i = 0; i < due.argument_count && again.arguments; i++)
       again.arguments[i] = JS_DupValue(ctx, due.arguments[i]);
     insert(again);
   }
+  JSValue outer = engine_enter_async_context(due.async_context);
   JSValue done = JS_Call(ctx, due.function, JS_UNDEFINED, due.argument_count, (JSValueConst *)due.arguments);
+  engine_leave_async_context(ctx, outer);
   release(ctx, &due);
   bool threw = JS_IsException(done);
   JS_FreeValue(ctx, done);
@@ -129,12 +154,14 @@ void timers_clear(JSContext *ctx) {
   while (timer_count) release(ctx, &timers[--timer_count]);
 }
 
-const JSCFunctionListEntry timer_functions[] = {
+static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_MAGIC_DEF("setTimeout", 2, set_timer, TIMEOUT),
     JS_CFUNC_MAGIC_DEF("setInterval", 2, set_timer, INTERVAL),
     JS_CFUNC_MAGIC_DEF("setImmediate", 1, set_timer, IMMEDIATE),
-    JS_CFUNC_DEF("clearTimeout", 1, clear_timer),
-    JS_CFUNC_DEF("clearInterval", 1, clear_timer),
-    JS_CFUNC_DEF("clearImmediate", 1, clear_timer),
+    JS_CFUNC_DEF("clearTimer", 1, clear_timer),
+    JS_CFUNC_DEF("setWaitedFor", 2, set_waited_for),
 };
-const int timer_function_count = sizeof timer_functions / sizeof *timer_functions;
+
+void timers_install(JSContext *ctx, JSValueConst native) {
+  JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
+}

@@ -5,6 +5,7 @@
   const labels = new Map();
   const encodings = {
     'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8'],
+    'utf-16be': ['utf-16be', 'unicodefffe'],
     'utf-16le': ['utf-16le', 'utf-16', 'ucs-2', 'unicode', 'csunicode', 'iso-10646-ucs-2', 'unicodefeff'],
     'windows-1252': ['windows-1252', 'latin1', 'iso-8859-1', 'iso8859-1', 'ascii', 'us-ascii', 'l1', 'cp1252'],
   };
@@ -41,11 +42,11 @@
     throw new TypeError('the input must be an ArrayBuffer or a view of one');
   }
 
-  function decodeUtf16(bytes, fatal) {
+  function decodeUtf16(bytes, fatal, big) {
     let text = '';
     const units = [];
     for (let i = 0; i + 1 < bytes.length; i += 2) {
-      units.push(bytes[i] | (bytes[i + 1] << 8));
+      units.push(big ? (bytes[i] << 8) | bytes[i + 1] : bytes[i] | (bytes[i + 1] << 8));
       if (units.length === 4096) text += String.fromCharCode(...units.splice(0));
     }
     text += String.fromCharCode(...units);
@@ -89,10 +90,10 @@
           this.#rest = bytes.slice(text[1]);
           text = text[0];
         }
-      } else if (this.encoding === 'utf-16le') {
+      } else if (this.encoding === 'utf-16le' || this.encoding === 'utf-16be') {
         const odd = stream ? bytes.length % 2 : 0;
         this.#rest = bytes.slice(bytes.length - odd);
-        text = decodeUtf16(bytes.subarray(0, bytes.length - odd), this.fatal);
+        text = decodeUtf16(bytes.subarray(0, bytes.length - odd), this.fatal, this.encoding === 'utf-16be');
       } else {
         text = decodeWindows(bytes);
       }

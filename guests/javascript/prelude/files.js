@@ -1,6 +1,8 @@
 // The module `fs`: the synchronous functions of Node's that agents use, and the same as promises.
 (function (native, shared) {
   'use strict';
+  // Those that are there now: a snippet may have others of these names.
+  const { TextDecoder, URL } = globalThis;
   const { list, makeFolder, makeLink, readFile, readLink, removeFile, removeFolder, rename, stat, writeFile } = native;
   const { path: paths } = shared.modules;
   const encoder = new TextEncoder();
@@ -15,7 +17,7 @@
       case undefined:
       case null:
       case 'buffer':
-        return bytes;
+        return shared.modules.buffer.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       case 'base64':
         return bytes.toBase64();
       case 'hex':
@@ -275,5 +277,5 @@
   fs.promises = promises;
   shared.modules.fs = fs;
   shared.modules['fs/promises'] = promises;
-  shared.files = { Stats, decode, encode, encodingOf, offer, withCallback };
+  shared.files = { Dirent, Stats, decode, encode, encodingOf, offer, withCallback };
 })

@@ -4,6 +4,8 @@
   const custom = Symbol.for('nodejs.util.inspect.custom');
   const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
   const { ownKeys } = Reflect;
+  // Of properties that are another object's, which are shown as their values.
+  const liveGetters = (shared.liveGetters = new WeakSet());
   const breakLength = 80;
   const compact = 3;
   const mostItems = 100;
@@ -155,6 +157,8 @@
       const prefix = kind === 'iterator' ? `Object [${own}] ` : prefixOf(name, tag, 'Object');
       braces[0] = prefix === 'Object ' ? '{' : `${prefix}{`;
     }
+    const isEmpty = kind === 'object' ? true : kind === 'set' ? setSize(value) === 0 : kind === 'map' ? mapSize(value) === 0 : Array.isArray(value) && value.length === 0;
+    if (isEmpty && !base && !keysOf(value, kind, skipIndexes).length) return `${braces[0]}${braces[1]}`;
     if (context.depth !== null && depth > context.depth) {
       if (base) return base;
       return `[${Array.isArray(value) ? 'Array' : (name ?? `${own}: null prototype`)}]`;
@@ -230,6 +234,7 @@
     const descriptor = getOwnPropertyDescriptor(value, key) ?? { value: value[key], enumerable: true };
     let text;
     if ('value' in descriptor) text = nested(context, descriptor.value, depth);
+    else if (liveGetters.has(descriptor.get)) text = nested(context, descriptor.get(), depth);
     else if (descriptor.get) text = descriptor.set ? '[Getter/Setter]' : '[Getter]';
     else text = descriptor.set ? '[Setter]' : 'undefined';
     let name = typeof key === 'symbol' ? `[${key.toString()}]` : bare.test(key) ? key : quote(key);
@@ -345,6 +350,16 @@
       text += typeof values[i] === 'string' ? values[i] : inspect(values[i]);
     }
     return text;
+  }
+
+  // What V8's frames of `Error.prepareStackTrace` have besides.
+  const { prepareStackTrace } = Error;
+  Error.prepareStackTrace = (_error, frames) => frames;
+  const [frame] = new Error().stack;
+  Error.prepareStackTrace = prepareStackTrace;
+  const answers = { isEval: false, isToplevel: true, isConstructor: false, isAsync: false, isPromiseAll: false, getEvalOrigin: undefined, getTypeName: null, getMethodName: null, getThis: undefined, getPromiseIndex: null };
+  for (const [name, answer] of Object.entries(answers)) {
+    if (!(name in frame)) Object.defineProperty(getPrototypeOf(frame), name, { value: () => answer, writable: true, configurable: true });
   }
 
   shared.define = (name, value) => {

@@ -1,13 +1,14 @@
 // Packages: where a name that is imported or required lies in `node_modules`, and modules of the older kind (CommonJS).
 (function (native, shared) {
   'use strict';
-  const { checkModule, compile, currentFolder, readFile, stat } = native;
+  // Those that are there now: a snippet may have others of these names.
+  const { TextDecoder, URL } = globalThis;
+  const { checkModule, compile, currentFolder, readFile, requireModule, stat } = native;
   const { modules } = shared;
   const { dirname, join } = modules.path;
 
-  // Of a package's builds, those for browsers and workers need the least: not Node's streams, processes and buffers.
-  const importing = new Set(['import', 'worker', 'browser', 'default']);
-  const requiring = new Set(['require', 'worker', 'browser', 'default']);
+  const importing = new Set(['node', 'import', 'module-sync', 'default']);
+  const requiring = new Set(['node', 'require', 'module-sync', 'default']);
   const endings = ['.js', '.json', '.mjs', '.cjs'];
 
   function fail(code, message) {
@@ -168,7 +169,7 @@
     if (path.endsWith('.mjs')) return false;
     const type = packageOf(path)?.description.type;
     if (type === 'commonjs' || type === 'module') return type === 'commonjs';
-    if (imported && !/\b(module\s*\.\s*exports|exports\s*[.[,]|require\s*\()/.test(source)) return false;
+    if (imported && !/\b(module|exports|require)\b/.test(source)) return false;
     if (!/\b(import|export)\b/.test(source)) return true;
     try {
       compile(source, path);
@@ -183,10 +184,8 @@
     if (known) return known.exports;
     const source = textOf(path);
     const json = path.endsWith('.json');
-    if (!json && !isCommonJs(path, source, false)) {
-      fail('ERR_REQUIRE_ESM', `require() of the ES module ${path} is not possible; use import() instead`);
-    }
-    const module = { id: path, filename: path, path: dirname(path), exports: {}, parent, children: [], loaded: false };
+    if (!json && !isCommonJs(path, source, false)) return exportsOf(path);
+    const module = Object.assign(new modules.module(path, parent), { filename: path });
     if (path === mainPath) mainModule = module;
     cache[path] = module;
     parent?.children.push(module);
@@ -199,6 +198,13 @@
     }
     module.loaded = true;
     return module.exports;
+  }
+
+  // An ES module that is required: its namespace, or what it exports by a name that says so.
+  function exportsOf(path) {
+    const exports = requireModule(path);
+    if (exports === undefined) fail('ERR_REQUIRE_ASYNC_MODULE', `require() of the ES module ${path} is not possible, for it awaits something; use import() instead`);
+    return 'module.exports' in exports ? exports['module.exports'] : exports;
   }
 
   function run(module, source) {
@@ -224,8 +230,28 @@
     return require;
   }
 
-  modules.module = {
-    builtinModules: Object.keys(modules),
+  // The class of modules, which tools extend.
+  function Module(id = '', parent = undefined) {
+    Object.assign(this, { id, filename: null, path: dirname(id), exports: {}, parent, children: [], loaded: false, paths: [] });
+  }
+
+  modules.module = Object.assign(Module, {
+    Module,
+    builtinModules: Object.keys(modules).filter((name) => name !== 'module').concat('module').sort(),
+    _cache: cache,
+    _extensions: Object.assign(Object.create(null), { '.js'() {}, '.json'() {}, '.node'() {} }),
+    _resolveFilename: (name, parent) => resolve(name, parent?.filename ?? here(''), requiring),
+    _nodeModulePaths: (from) => from.split('/').map((_, at, all) => `${all.slice(0, all.length - at).join('/')}/node_modules`),
+    _load: (name, parent) => requireFor(() => parent?.filename ?? here(''), parent)(name),
+    findPackageJSON: (name, base = here('')) => {
+      const own = packageOf(resolve(name, `${base}`.replace(/^file:\/\//, ''), importing));
+      return own && join(own.folder, 'package.json');
+    },
+    register() {},
+    syncBuiltinESMExports() {},
+    findSourceMap() {},
+    globalPaths: [],
+    enableCompileCache: () => ({ status: 3 }),
     isBuiltin: (name) => Object.hasOwn(modules, `${name}`) || Object.hasOwn(modules, `${name}`.replace(/^node:/, '')),
     createRequire(from) {
       const path = from instanceof URL || `${from}`.startsWith('file:') ? modules.url.fileURLToPath(from) : `${from}`;
@@ -240,7 +266,7 @@
       if (path.endsWith('.json') || isCommonJs(path, textOf(path), false)) load(path);
       else await import(path);
     },
-  };
+  });
 
   // Throws when the text of a file is none of its kind. Runs nothing of it.
   function checkSyntax(path) {
@@ -253,11 +279,18 @@
   // A snippet's own begins in the working directory.
   const here = (base) => (base[0] === '/' ? base : join(currentFolder(), '.snippet'));
   const require = requireFor(() => here(''));
-  Object.defineProperty(globalThis, 'require', { value: require, writable: true, configurable: true });
+  shared.define('require', require);
+  shared.define('global', globalThis);
+  shared.define('reportError', (error) => console.error(error));
 
   shared.packages = {
     // What `import` means by a name that is no path.
     resolve: (name, base) => resolve(name, here(base), importing),
+    // `import.meta.resolve` of a file.
+    resolver: (base) => (name) => {
+      const found = /^(file|data|https?):/.test(name) ? name : resolve(`${name}`, here(base), importing);
+      return found[0] === '/' ? `file://${encodeURI(found)}` : found.includes(':') ? found : `node:${found}`;
+    },
     // The exports of a file of the older kind; undefined when it is an ES module.
     commonJs: (path, source) => (cache[path] || isCommonJs(path, source, true) ? { exports: load(path) } : undefined),
   };

@@ -1,9 +1,16 @@
 // process, and the modules that are only other names for globals.
 (function (native, shared) {
   'use strict';
+  // Those that are there now: a snippet may have others of these names.
+  const { console, performance, setTimeout } = globalThis;
   const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, monotonic, setExitCode, write } =
     native;
   const { modules, define } = shared;
+  // What this is like: packages ask for it before they use what it has.
+  const VERSION = '22.12.0';
+  // The workspace, or where a run without one may write.
+  const home = () => (modules.fs.existsSync('/workspace') ? '/workspace' : '/tmp');
+  const USER = 1000;
   let known;
   let age = -1;
 
@@ -11,19 +18,52 @@
   function current() {
     if (age !== environmentAge()) {
       const given = programArguments();
-      known = { env: environment(), argv: ['javascript', ...given], stdin: undefined };
+      known = { env: { HOME: home(), ...environment() }, argv: ['javascript', ...given], stdin: undefined };
       age = environmentAge();
     }
     return known;
   }
 
-  const stream = (descriptor) => ({
-    fd: descriptor,
-    isTTY: false,
-    write(text) {
-      return write(descriptor, text);
-    },
-  });
+  // Of an emitter, on an object that is none until its first use.
+  const listening = {};
+  for (const name of ['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'prependListener', 'prependOnceListener', 'emit', 'listeners', 'rawListeners', 'listenerCount', 'eventNames', 'setMaxListeners', 'getMaxListeners']) {
+    listening[name] = function (...values) {
+      return modules.events.prototype[name].apply(this, values);
+    };
+  }
+
+  const stream = (descriptor) =>
+    Object.assign(Object.create(listening), {
+      fd: descriptor,
+      isTTY: false,
+      writable: true,
+      writableLength: 0,
+      writableHighWaterMark: 16384,
+      columns: undefined,
+      write(chunk, encoding, callback) {
+        write(descriptor, chunk);
+        const done = typeof encoding === 'function' ? encoding : callback;
+        if (done) queueMicrotask(() => done());
+        return true;
+      },
+      end(chunk, encoding, callback) {
+        if (chunk !== undefined && typeof chunk !== 'function') this.write(chunk);
+        const done = [chunk, encoding, callback].find((each) => typeof each === 'function');
+        if (done) queueMicrotask(() => done());
+        return this;
+      },
+      cork() {},
+      uncork() {},
+      getColorDepth: () => 1,
+      hasColors: () => false,
+      getWindowSize: () => [80, 24],
+      ref() {
+        return this;
+      },
+      unref() {
+        return this;
+      },
+    });
 
   // Standard input as a stream: its bytes are all there, so one chunk of text brings them to who listens.
   function standardInput() {
@@ -87,30 +127,6 @@
     });
   }
 
-  // The module `readline`, over a stream whose chunks are text.
-  function createInterface(given) {
-    const { input } = given?.input ? given : { input: given };
-    const lines = new modules.events();
-    let open = true;
-    const close = () => {
-      if (open) lines.emit('close');
-      open = false;
-    };
-    const split = (text) => (text ? text.replace(/\r?\n$/, '').split(/\r?\n/) : []);
-    setTimeout(() => {
-      if (!open || !lines.listenerCount('line')) return;
-      for (const line of split(input.read())) if (open) lines.emit('line', line);
-      close();
-    }, 0);
-    return Object.assign(lines, {
-      close,
-      async *[Symbol.asyncIterator]() {
-        yield* split(input.read());
-        close();
-      },
-    });
-  }
-
   const process = {
     get env() {
       return current().env;
@@ -131,16 +147,22 @@
       if (!Number.isInteger(Number(status ?? 0))) throw new TypeError('process.exitCode must be an integer');
       setExitCode(Number(status ?? 0));
     },
-    platform: 'wasi',
+    platform: 'linux',
     arch: 'wasm32',
-    version: 'v0.0.0',
-    versions: {},
+    version: `v${VERSION}`,
+    versions: { node: VERSION, v8: '0.0.0', modules: '127', quickjs: '0.16.2' },
+    release: { name: 'node' },
+    config: { target_defaults: {}, variables: {} },
+    features: { inspector: false, debug: false, uv: false, ipv6: false, tls: false, typescript: false },
+    execPath: '/usr/bin/node',
+    execArgv: [],
+    argv0: 'node',
+    title: 'node',
     pid: 1,
+    ppid: 0,
     get stdin() {
       return (current().stdin ??= standardInput());
     },
-    stdout: stream(1),
-    stderr: stream(2),
     exit(status = process.exitCode ?? 0) {
       return exit(status);
     },
@@ -159,42 +181,55 @@
       },
       { bigint: () => BigInt(Math.round(monotonic() * 1e6)) },
     ),
-    memoryUsage() {
-      return { rss: 0, heapTotal: 0, heapUsed: 0, external: 0 };
+    memoryUsage: Object.assign(() => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }), { rss: () => 0 }),
+    constrainedMemory: () => 2 ** 32,
+    availableMemory: () => 2 ** 32,
+    cpuUsage: () => ({ user: Math.round(performance.now() * 1000), system: 0 }),
+    resourceUsage: () => ({ userCPUTime: Math.round(performance.now() * 1000), systemCPUTime: 0, maxRSS: 0 }),
+    getActiveResourcesInfo: () => [],
+    umask: () => 0o22,
+    getuid: () => USER,
+    geteuid: () => USER,
+    getgid: () => USER,
+    getegid: () => USER,
+    getgroups: () => [USER],
+    abort() {
+      return exit(134);
     },
-    on() {
-      return process;
+    // The only process here is this one.
+    kill(pid, signal = 'SIGTERM') {
+      const error = (code, message) => Object.assign(new Error(message), { code, syscall: 'kill' });
+      if (pid !== process.pid) throw error('ESRCH', `kill ESRCH`);
+      const number = typeof signal === 'number' ? signal : modules.os.constants.signals[signal];
+      if (number === undefined) throw error('ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
+      if (number === 0 || process.emit(signal, signal, number)) return true;
+      return exit(128 + number);
     },
-    emitWarning(warning) {
-      console.error(`Warning: ${warning}`);
+    emitWarning(warning, type, code) {
+      const [name, about] = typeof type === 'object' && type !== null ? [type.type, type.code] : [type, code];
+      const error = warning instanceof Error ? warning : Object.assign(new Error(warning), { name: name ?? 'Warning' });
+      if (typeof about === 'string') error.code = about;
+      if (process.listenerCount('warning')) process.emit('warning', error);
+      else if (!process.noDeprecation || error.name !== 'DeprecationWarning') console.error(`${error.code ? `[${error.code}] ` : ''}${error.name}: ${error.message}`);
     },
+    setUncaughtExceptionCaptureCallback() {},
+    hasUncaughtExceptionCaptureCallback: () => false,
+    setSourceMapsEnabled() {},
+    allowedNodeEnvironmentFlags: new Set(),
+    report: {},
+    stdout: stream(1),
+    stderr: stream(2),
+    binding(name) {
+      throw Object.assign(new Error(`No such module: ${name}`), { code: 'ERR_INVALID_MODULE' });
+    },
+    getBuiltinModule: (name) => modules[`${name}`.replace(/^node:/, '')],
   };
+  Object.setPrototypeOf(process, listening);
   Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
   define('process', process);
 
-  const later =
-    (set) =>
-    (delay, value, options) =>
-      new Promise((resolve, reject) => {
-        const timer = set(() => resolve(value), delay);
-        options?.signal?.addEventListener('abort', () => {
-          clearTimeout(timer);
-          reject(options.signal.reason);
-        });
-      });
-
   Object.assign(modules, {
     process,
-    url: {
-      URL,
-      URLSearchParams,
-      fileURLToPath: (url) => decodeURIComponent(new URL(url).pathname),
-      pathToFileURL: (path) => new URL(`file://${encodeURI(modules.path.resolve(path))}`),
-    },
-    timers: { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate },
-    'timers/promises': { setTimeout: later(setTimeout), setImmediate: later((callback) => setImmediate(callback)) },
-    readline: { createInterface },
-    perf_hooks: { performance },
-    crypto: { ...crypto, webcrypto: crypto },
+    perf_hooks: { performance, PerformanceObserver: class PerformanceObserver { observe() {} disconnect() {} }, constants: {}, monitorEventLoopDelay: () => ({ enable() {}, disable() {}, min: 0, max: 0, mean: 0 }) },
   });
 })

@@ -56,7 +56,7 @@ fn mem_02_an_exhausted_guest_that_goes_on_still_ends() {
 #[test]
 fn mem_02_the_smallest_limit_is_enough_to_start() {
     case(&[JAVASCRIPT], || {
-        Attack::new(JAVASCRIPT).memory(16).ends(&["returned"]).run(&["[1, 2, 3].map(x => x * 2)"]);
+        Attack::new(JAVASCRIPT).memory(24).ends(&["returned"]).run(&["[1, 2, 3].map(x => x * 2)"]);
     });
 }
 

@@ -1,13 +1,17 @@
-//! The recipe of the JavaScript guest: QuickJS-ng with our driver.
+//! The recipe of the JavaScript guest: QuickJS-ng with our driver, a library in Rust, and modules in JavaScript.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::job::{Job, include};
+use super::libraries::{self, ZLIB, ZLIB_FILES, ZLIB_TREE};
+use super::npm;
 use super::recipe::{Pin, Recipe};
-use super::tree::{Origin, Tree};
+use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
 
 /// QuickJS-ng; its C sources ride in the package rquickjs-sys.
@@ -15,12 +19,15 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "javascript",
     interpreter: "QuickJS-ng 0.16.2",
     version: 1,
-    text: &[include_str!("javascript.rs")],
-    pins: &[Pin::Crate("rquickjs-sys")],
-    trees: &[Tree::new(
-        "quickjs",
-        Origin::Package { manifest: "sources/Cargo.toml", name: "rquickjs-sys", folder: "quickjs" },
-    )],
+    text: &[include_str!("javascript.rs"), libraries::TEXT, npm::TEXT],
+    pins: &[Pin::Crate("rquickjs-sys"), Pin::Debian(&ZLIB)],
+    trees: &[
+        Tree::new(
+            "quickjs",
+            Origin::Package { manifest: "sources/Cargo.toml", name: "rquickjs-sys", folder: "quickjs" },
+        ),
+        ZLIB_TREE,
+    ],
     build,
 };
 
@@ -31,7 +38,7 @@ const STACK: u32 = 5 << 20;
 const ENGINE: [&str; 3] = ["dtoa", "libregexp", "libunicode"];
 
 /// Our own C files.
-const DRIVER: [&str; 16] = [
+const DRIVER: [&str; 22] = [
     "text",
     "start",
     "interpreter",
@@ -48,12 +55,25 @@ const DRIVER: [&str; 16] = [
     "natives",
     "files",
     "opened",
+    "code",
+    "library",
+    "crypto",
+    "zlib",
+    "realm",
+    "intl",
 ];
+
+/// What the names of our own JavaScript begin with; stack traces leave such frames out.
+const PREFIX: &str = "dormouse:";
 
 fn build(job: &Job<'_>) -> Result<PathBuf> {
     let quickjs = job.prepare("quickjs")?;
+    let zlib = job.prepare(ZLIB_TREE.name)?;
     let bindings = job.bindings()?;
-    let includes = [&bindings.headers, &job.driver, &quickjs, &job.guest].map(|folder| include(folder));
+    let native = job.cargo("dormouse_javascript", &[])?;
+    let written = library(job)?;
+    let includes =
+        [&bindings.headers, &job.driver, &quickjs, &job.guest, &zlib, &written].map(|folder| include(folder));
     let flags: Vec<OsString> = ["-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-std=gnu23"]
         .map(OsString::from)
         .into_iter()
@@ -66,10 +86,42 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     units.extend(ENGINE.iter().map(|name| unit(&quickjs, name, &["-w"])));
     units.push(unit(&bindings.headers, "guest", &["-w"]));
     units.push(unit(&job.driver, "state", &["-Wall", "-Wextra"]));
+    let compressed = ZLIB_FILES.iter().filter(|name| !name.starts_with("gz"));
+    units.extend(compressed.map(|name| unit(&zlib, name, &["-w", "-O3"])));
     units.extend(DRIVER.iter().map(|name| unit(&job.guest, name, &["-Wall", "-Wextra"])));
     job.compile("compile", &units, &flags)?;
     let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
-    inputs.push(argument(&bindings.object));
+    inputs.extend([argument(&bindings.object), argument(&native)]);
     let core = job.link("javascript", STACK, &inputs)?;
     job.initialise(&core, &World::default())
+}
+
+/// Writes the C file with the modules that are evaluated when they are first asked for: the folder that it is in.
+fn library(job: &Job<'_>) -> Result<PathBuf> {
+    let own = job.guest.join("library");
+    let list = fs::read_to_string(own.join("library.txt")).context("library.txt")?;
+    let named: Vec<&str> =
+        list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let packages = npm::packages(job, &own, &named)?;
+    let mut modules = Vec::new();
+    for file in tree::files(&own)? {
+        if file.extension().is_some_and(|ending| ending == "js") {
+            let name = file.strip_prefix(&own)?.with_extension("");
+            modules.push((name.display().to_string(), file));
+        }
+    }
+    modules.extend(named.iter().map(|file| ((*file).to_owned(), packages.join(file))));
+    let mut text = format!("#define LIBRARY_PREFIX \"{PREFIX}\"\n");
+    for (at, (_, file)) in modules.iter().enumerate() {
+        writeln!(text, "static char source_{at}[] = {{\n#embed {:?}\n}};", file.display().to_string())?;
+    }
+    text += "static code_part library[] = {\n";
+    for (at, (name, _)) in modules.iter().enumerate() {
+        writeln!(text, "    {{\"{PREFIX}{name}\", source_{at}, sizeof source_{at}, CODE_MODULE, NULL, 0}},")?;
+    }
+    text += "};\n";
+    let folder = job.scratch.join("library");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("library_sources.h"), text)?;
+    Ok(folder)
 }

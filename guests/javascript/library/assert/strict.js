@@ -1,0 +1,3 @@
+// The module `assert/strict`.
+'use strict';
+module.exports = require('assert').strict;

@@ -1,0 +1,6 @@
+// The module `cluster`: this is the only process.
+'use strict';
+const EventEmitter = require('events');
+const { noProcess } = require('internal/refuse');
+
+module.exports = Object.assign(new EventEmitter(), { isMaster: true, isPrimary: true, isWorker: false, workers: {}, settings: {}, schedulingPolicy: 2, SCHED_NONE: 1, SCHED_RR: 2, setupPrimary() {}, setupMaster() {}, fork: noProcess('fork') });

@@ -1,0 +1,3 @@
+// The module `dns/promises`.
+'use strict';
+module.exports = require('dns').promises;

@@ -1,0 +1,108 @@
+// Blob and File (W3C File API).
+'use strict';
+
+// Bytes of a part: views and buffers are copied, as what they hold may change.
+function bytesOf(part) {
+  if (part instanceof Blob) return part.bytesNow();
+  if (part instanceof ArrayBuffer) return new Uint8Array(part.slice(0));
+  if (ArrayBuffer.isView(part)) return new Uint8Array(part.buffer, part.byteOffset, part.byteLength).slice();
+  return new TextEncoder().encode(`${part}`);
+}
+
+function join(pieces) {
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+let bytesNow;
+
+class Blob {
+  #bytes;
+  #type;
+  constructor(parts = [], options = {}) {
+    if (typeof parts !== 'object' || parts === null || typeof parts[Symbol.iterator] !== 'function') {
+      throw new TypeError('The "sources" argument must be an iterable of parts');
+    }
+    this.#bytes = join(Array.from(parts, bytesOf));
+    const type = `${options?.type ?? ''}`;
+    this.#type = /[^\x20-\x7e]/.test(type) ? '' : type.toLowerCase();
+  }
+  static {
+    bytesNow = (blob) => blob.#bytes;
+  }
+  get size() {
+    return this.#bytes.length;
+  }
+  get type() {
+    return this.#type;
+  }
+  slice(start = 0, end = this.size, type = '') {
+    const at = (index) => (index < 0 ? Math.max(this.size + index, 0) : Math.min(index, this.size));
+    const part = new Blob([], { type });
+    part.#bytes = this.#bytes.subarray(at(start), Math.max(at(start), at(end)));
+    return part;
+  }
+  async arrayBuffer() {
+    return this.#bytes.slice().buffer;
+  }
+  async bytes() {
+    return this.#bytes.slice();
+  }
+  async text() {
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.#bytes);
+  }
+  stream() {
+    const bytes = this.#bytes;
+    let at = 0;
+    const { ReadableStream } = require('web-streams-polyfill/dist/ponyfill.js');
+    return new ReadableStream({
+      type: 'bytes',
+      pull(controller) {
+        if (at >= bytes.length) {
+          controller.close();
+          controller.byobRequest?.respond(0);
+          return;
+        }
+        controller.enqueue(bytes.slice(at, (at += 65536)));
+      },
+    });
+  }
+  get [Symbol.toStringTag]() {
+    return 'Blob';
+  }
+}
+Object.defineProperty(Blob.prototype, 'bytesNow', {
+  value() {
+    return bytesNow(this);
+  },
+});
+
+class File extends Blob {
+  #name;
+  #modified;
+  constructor(parts, name, options = {}) {
+    if (arguments.length < 2) throw new TypeError('File needs its parts and a name');
+    super(parts, options);
+    this.#name = `${name}`;
+    this.#modified = options?.lastModified === undefined ? Date.now() : Number(options.lastModified);
+  }
+  get name() {
+    return this.#name;
+  }
+  get lastModified() {
+    return this.#modified;
+  }
+  get webkitRelativePath() {
+    return '';
+  }
+  get [Symbol.toStringTag]() {
+    return 'File';
+  }
+}
+
+module.exports = { Blob, File, bytesOf: (blob) => bytesNow(blob) };

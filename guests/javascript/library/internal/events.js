@@ -1,0 +1,24 @@
+// Events of the web with something to tell.
+'use strict';
+
+// A class of events whose properties have these presets.
+function kind(name, presets) {
+  return {
+    [name]: class extends Event {
+      constructor(type, options = {}) {
+        super(type, options);
+        for (const [key, preset] of Object.entries(presets)) this[key] = options?.[key] ?? preset();
+      }
+      get [Symbol.toStringTag]() {
+        return name;
+      }
+    },
+  }[name];
+}
+
+module.exports = {
+  MessageEvent: kind('MessageEvent', { data: () => null, origin: () => '', lastEventId: () => '', source: () => null, ports: () => [] }),
+  ErrorEvent: kind('ErrorEvent', { message: () => '', filename: () => '', lineno: () => 0, colno: () => 0, error: () => undefined }),
+  PromiseRejectionEvent: kind('PromiseRejectionEvent', { promise: () => undefined, reason: () => undefined }),
+  CloseEvent: kind('CloseEvent', { wasClean: () => false, code: () => 0, reason: () => '' }),
+};

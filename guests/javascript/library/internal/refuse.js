@@ -1,0 +1,18 @@
+// What is not there says so where it is used, in the words of the sandbox.
+'use strict';
+
+// A function that refuses: with an error that it throws, or that a callback at the end gets.
+function refusing(what, code, message) {
+  const failure = () => Object.assign(new Error(message), { code, syscall: what });
+  return function (...values) {
+    const callback = values.at(-1);
+    if (typeof callback !== 'function') throw failure();
+    queueMicrotask(() => callback(failure()));
+    return undefined;
+  };
+}
+
+const noNetwork = (what) => refusing(what, 'ENETUNREACH', 'no network in this sandbox');
+const noProcess = (what) => refusing(what, 'ENOSYS', `no processes in this sandbox: child_process.${what} cannot start a program`);
+
+module.exports = { noNetwork, noProcess, refusing };

@@ -1,0 +1,3 @@
+// The module `path/posix`.
+'use strict';
+module.exports = require('path');

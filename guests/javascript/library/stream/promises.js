@@ -1,0 +1,3 @@
+// The module `stream/promises`.
+'use strict';
+module.exports = require('readable-stream/lib/stream/promises.js');

@@ -1,0 +1,3 @@
+// The old name of the module `util`.
+'use strict';
+module.exports = require('util');

@@ -1,0 +1,94 @@
+// The harmless part of the module `v8`: sizes of the heap, and values as bytes. The bytes are ours, and only for `deserialize` here.
+'use strict';
+const { Buffer } = require('buffer');
+
+function getHeapStatistics() {
+  const { heapTotal, heapUsed } = process.memoryUsage();
+  return { total_heap_size: heapTotal, used_heap_size: heapUsed, heap_size_limit: 2 ** 32, total_available_size: 2 ** 32 - heapUsed, malloced_memory: heapUsed, number_of_native_contexts: 1 };
+}
+
+// As JSON, with a name for what JSON has none for.
+function pack(value) {
+  const known = new Map();
+  const list = [];
+  const put = (each) => {
+    if (each === undefined) return ['u'];
+    if (typeof each === 'bigint') return ['n', `${each}`];
+    if (typeof each === 'number' && (!Number.isFinite(each) || Object.is(each, -0))) return ['f', Object.is(each, -0) ? '-0' : `${each}`];
+    if (typeof each === 'function' || typeof each === 'symbol') {
+      throw new DOMException(`${typeof each === 'symbol' ? String(each) : each.name || 'a function'} could not be cloned.`, 'DataCloneError');
+    }
+    if (typeof each !== 'object' || each === null) return ['p', each];
+    if (!known.has(each)) {
+      known.set(each, list.length);
+      const at = list.push(null) - 1;
+      list[at] = describe(each, put);
+    }
+    return ['r', known.get(each)];
+  };
+  return JSON.stringify({ root: put(value), list });
+}
+
+function describe(object, put) {
+  if (Array.isArray(object)) return ['array', Array.from(object, put)];
+  if (object instanceof Date) return ['date', object.getTime()];
+  if (object instanceof RegExp) return ['regexp', object.source, object.flags];
+  if (object instanceof Map) return ['map', Array.from(object, ([key, value]) => [put(key), put(value)])];
+  if (object instanceof Set) return ['set', Array.from(object, put)];
+  if (object instanceof ArrayBuffer) return ['bytes', 'ArrayBuffer', new Uint8Array(object).toBase64()];
+  if (ArrayBuffer.isView(object)) {
+    const bytes = new Uint8Array(object.buffer, object.byteOffset, object.byteLength);
+    return ['bytes', object instanceof Buffer ? 'Buffer' : object.constructor.name, Uint8Array.prototype.toBase64.call(bytes)];
+  }
+  if (object instanceof Error) return ['error', object.name, object.message, object.stack];
+  return ['object', Object.entries(object).map(([key, value]) => [key, put(value)])];
+}
+
+const errors = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+
+function unpack(text) {
+  const { root, list } = JSON.parse(text);
+  const made = new Array(list.length);
+  const get = ([kind, value]) => {
+    if (kind === 'u') return undefined;
+    if (kind === 'n') return BigInt(value);
+    if (kind === 'f') return Number(value);
+    if (kind === 'p') return value;
+    return value in made ? made[value] : make(value);
+  };
+  const make = (at) => {
+    const [kind, ...parts] = list[at];
+    if (kind === 'date') return (made[at] = new Date(parts[0]));
+    if (kind === 'regexp') return (made[at] = new RegExp(...parts));
+    if (kind === 'bytes') {
+      const bytes = Uint8Array.fromBase64(parts[1]);
+      if (parts[0] === 'Buffer') return (made[at] = Buffer.from(bytes.buffer));
+      return (made[at] = parts[0] === 'ArrayBuffer' ? bytes.buffer : new globalThis[parts[0]](bytes.buffer));
+    }
+    if (kind === 'error') {
+      made[at] = new (errors[parts[0]] ?? Error)(parts[1]);
+      made[at].stack = parts[2];
+      return made[at];
+    }
+    const target = (made[at] = kind === 'array' ? [] : kind === 'map' ? new Map() : kind === 'set' ? new Set() : {});
+    for (const each of parts[0]) {
+      if (kind === 'array') target.push(get(each));
+      else if (kind === 'set') target.add(get(each));
+      else if (kind === 'map') target.set(get(each[0]), get(each[1]));
+      else Object.defineProperty(target, each[0], { value: get(each[1]), enumerable: true, writable: true, configurable: true });
+    }
+    return target;
+  };
+  return get(root);
+}
+
+module.exports = {
+  getHeapStatistics,
+  getHeapSpaceStatistics: () => [],
+  getHeapCodeStatistics: () => ({ code_and_metadata_size: 0, bytecode_and_metadata_size: 0, external_script_source_size: 0 }),
+  setFlagsFromString() {},
+  serialize: (value) => Buffer.from(pack(value)),
+  deserialize: (bytes) => unpack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
+  startupSnapshot: { isBuildingSnapshot: () => false },
+  cachedDataVersionTag: () => 0,
+};

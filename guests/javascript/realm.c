@@ -1,0 +1,63 @@
+// What the module `vm` builds on: scripts by their text, and realms, which have the language's objects and no global of ours.
+#include "javascript.h"
+
+static JSClassID realm_class;
+
+static void end_realm(JSRuntime *runtime, JSValueConst value) {
+  (void)runtime;
+  JSContext *realm = JS_GetOpaque(value, realm_class);
+  if (realm) JS_FreeContext(realm);
+}
+
+static const JSClassDef realm_definition = {.class_name = "Realm", .finalizer = end_realm};
+
+// realm(): a new one
+static JSValue make(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  JSContext *realm = JS_NewContext(js.runtime);
+  if (!realm) return JS_ThrowOutOfMemory(ctx);
+  engine_forget_seed(realm);
+  JSValue object = JS_NewObjectClass(ctx, (int)realm_class);
+  if (JS_IsException(object)) JS_FreeContext(realm);
+  else JS_SetOpaque(object, realm);
+  return object;
+}
+
+// realmGlobal(realm): its global object
+static JSValue global(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  JSContext *realm = JS_GetOpaque2(ctx, arguments[0], realm_class);
+  return realm ? JS_GetGlobalObject(realm) : JS_EXCEPTION;
+}
+
+// runScript(source, name, realm): the value of a script, here without a realm; with false it is only compiled
+static JSValue run(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  bool only_compiles = JS_IsBool(arguments[2]);
+  JSContext *in = JS_IsObject(arguments[2]) ? JS_GetOpaque2(ctx, arguments[2], realm_class) : ctx;
+  if (!in) return JS_EXCEPTION;
+  if (!engine_may_compile(ctx)) return JS_EXCEPTION;
+  size_t length;
+  const char *source = JS_ToCStringLen(ctx, &length, arguments[0]);
+  const char *name = source ? JS_ToCString(ctx, arguments[1]) : NULL;
+  int flags = JS_EVAL_TYPE_GLOBAL | ENGINE_EVAL_SNIPPET | (only_compiles ? JS_EVAL_FLAG_COMPILE_ONLY : 0);
+  JSValue value = name ? JS_Eval(in, source, length, name, flags) : JS_EXCEPTION;
+  JS_FreeCString(ctx, source);
+  JS_FreeCString(ctx, name);
+  if (!only_compiles || JS_IsException(value)) return value;
+  JS_FreeValue(ctx, value);
+  return JS_UNDEFINED;
+}
+
+static const JSCFunctionListEntry functions[] = {
+    JS_CFUNC_DEF("realm", 0, make),
+    JS_CFUNC_DEF("realmGlobal", 1, global),
+    JS_CFUNC_DEF("runScript", 3, run),
+};
+
+void realm_install(JSContext *ctx, JSValueConst native) {
+  JSRuntime *runtime = JS_GetRuntime(ctx);
+  JS_NewClassID(runtime, &realm_class);
+  if (!JS_IsRegisteredClass(runtime, realm_class)) JS_NewClass(runtime, realm_class, &realm_definition);
+  JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
+}
