@@ -8,9 +8,10 @@ use dormouse_tests::ending::{assert_ends, exception, told, value};
 use dormouse_tests::{JAVASCRIPT, sandbox};
 use serde_json::{Value as Json, json};
 
-const TYPESCRIPT: &str = "typescript";
+pub(crate) const TYPESCRIPT: &str = "typescript";
 
-fn each(cases: &[(&str, Json)]) {
+/// Each snippet and its value.
+pub(crate) fn each(cases: &[(&str, Json)]) {
     for (code, expected) in cases {
         let outcome = sandbox::eval(TYPESCRIPT, code);
         assert!(outcome.value().is_some(), "{code}: {}", told(&outcome));

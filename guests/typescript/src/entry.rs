@@ -4,15 +4,41 @@ use std::mem::ManuallyDrop;
 
 use swc_common::{GLOBALS, Globals};
 
-use crate::compile::compile;
+use crate::choose::{Options, transpile};
 use crate::refusal::Refusal;
-use crate::strip::{Stripped, strip};
 
 /// A string: its first byte and how many there are.
 #[repr(C)]
 pub struct Text {
     first: *mut u8,
     count: usize,
+}
+
+impl Text {
+    /// # Safety
+    /// It is a string of the component model, which is UTF-8, and outlives the result.
+    unsafe fn read<'a>(&self) -> &'a str {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let bytes = match self.count {
+                0 => &[],
+                count => std::slice::from_raw_parts(self.first, count),
+            };
+            std::str::from_utf8_unchecked(bytes)
+        }
+    }
+}
+
+#[repr(C)]
+pub struct OptionalText {
+    is_some: bool,
+    value: Text,
+}
+
+#[repr(C)]
+pub struct Choices {
+    name: Text,
+    configuration: OptionalText,
 }
 
 #[repr(C)]
@@ -36,20 +62,22 @@ pub struct Refused {
 /// True: there is code. False: there is a refusal.
 ///
 /// # Safety
-/// `source` is a string of `cabi_realloc`'s that is this call's to free; the others are places for one result each.
+/// `source` and the strings of `options` are `cabi_realloc`'s and this call's to free; the others are places for one result
+/// each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn exports_dormouse_typescript_transpiler_transpile(
     source: *mut Text,
+    options: *mut Choices,
     code: *mut Text,
     refused: *mut Refused,
 ) -> bool {
-    // SAFETY: as the caller promises; a string of the component model is UTF-8. It is freed with the instance.
-    let source = unsafe {
-        let Text { first, count } = *source;
-        let bytes = if count == 0 { &[] } else { std::slice::from_raw_parts(first, count) };
-        std::str::from_utf8_unchecked(bytes)
+    // SAFETY: as the caller promises. They are freed with the instance.
+    let (source, options) = unsafe {
+        let Choices { name, configuration } = &*options;
+        let configuration = configuration.is_some.then(|| configuration.value.read());
+        ((*source).read(), Options { name: name.read(), configuration })
     };
-    match transpile(source) {
+    match in_globals(source, &options) {
         // SAFETY: as the caller promises.
         Ok(text) => unsafe {
             code.write(give(text));
@@ -65,13 +93,9 @@ pub unsafe extern "C" fn exports_dormouse_typescript_transpiler_transpile(
     }
 }
 
-fn transpile(source: &str) -> Result<String, Refusal> {
+fn in_globals(source: &str, options: &Options<'_>) -> Result<String, Refusal> {
     let globals = ManuallyDrop::new(Globals::new());
-    GLOBALS.set(&globals, || match strip(source) {
-        Stripped::Code(code) => Ok(code),
-        Stripped::Compile => compile(source),
-        Stripped::Refused(refusal) => Err(refusal),
-    })
+    GLOBALS.set(&globals, || transpile(source, options))
 }
 
 /// Bytes for the generated code, which frees them with the C allocator; Rust's is the same on this target.
@@ -83,7 +107,7 @@ fn give(text: String) -> Text {
 /// Part of the initialisation: what the first call would set up is in the image then.
 #[unsafe(no_mangle)]
 pub extern "C" fn typescript_warm_up() {
-    for source in [include_str!("warm_up.ts"), "enum A { b }", "let x: = 1"] {
-        drop(transpile(source));
+    for source in [include_str!("warm_up.ts"), include_str!("warm_up.tsx"), "enum A { b }", "let x: = 1"] {
+        drop(in_globals(source, &Options::default()));
     }
 }

@@ -2,11 +2,14 @@
 //! room for it. Errors and stack traces then name the places of the source, without a map that somebody has to keep.
 //!
 //! A line is broken only where that cannot change what the code means ([`Placed::can_break`]); what comes too late for its
-//! line stays late until the next place where it can be broken.
+//! line stays late until the next place where it can be broken. Where compiling has changed the order of lines, some tokens
+//! cannot stand in theirs ([`Placed::disorder`]); the code is written again then, without asking for it.
 
 use swc_common::{BytePos, Span};
 use swc_ecma_codegen::Result;
 use swc_ecma_codegen::text_writer::WriteJs;
+
+use crate::order;
 
 /// The code that has been written so far.
 pub(crate) struct Placed<'a> {
@@ -28,6 +31,10 @@ pub(crate) struct Placed<'a> {
     templates: Vec<Template>,
     /// A place in the source whose column is known, in bytes, and that column.
     known: (usize, usize),
+    /// The line that each token came from, from 1; 0 where that is not known.
+    came_from: Vec<u32>,
+    /// Which of them are to stand there.
+    kept: Option<Vec<bool>>,
 }
 
 /// What the last token means for a line's end after it.
@@ -50,22 +57,29 @@ enum Template {
 }
 
 impl<'a> Placed<'a> {
-    /// For code that was compiled from `source`, the first file of its map.
-    pub(crate) fn new(source: &'a str) -> Self {
+    /// For code that was compiled from `source`, the first file of its map. It begins with `before`, which has no line ends.
+    pub(crate) fn new(source: &'a str, before: String, kept: Option<Vec<bool>>) -> Self {
         let begins = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self {
             source: source.as_bytes(),
             lines: std::iter::once(0).chain(begins).collect(),
-            code: String::with_capacity(source.len() * 5 / 4),
             line: 0,
-            column: 0,
+            column: characters(before.as_bytes()),
+            code: before,
             next: None,
             gap: false,
             new_line: false,
             last: Last::Open,
             templates: Vec::new(),
             known: (0, 0),
+            came_from: Vec::new(),
+            kept,
         }
+    }
+
+    /// Which tokens can stand in their lines; none: all of them.
+    pub(crate) fn disorder(&self) -> Option<Vec<bool>> {
+        order::kept(&self.came_from)
     }
 
     pub(crate) fn into_code(self) -> String {
@@ -93,7 +107,13 @@ impl<'a> Placed<'a> {
             return;
         }
         let told = self.next.take();
-        let place = span.and_then(|span| self.offset(span.lo)).or(told);
+        let mut place = span.and_then(|span| self.offset(span.lo)).or(told);
+        match &self.kept {
+            Some(kept) if !kept.get(self.came_from.len()).is_some_and(|kept| *kept) => place = None,
+            _ => {}
+        }
+        let line = place.map_or(0, |place| self.lines.partition_point(|begin| *begin <= place));
+        self.came_from.push(u32::try_from(line).unwrap_or(u32::MAX));
         // The text of a template means what it is.
         if !matches!(self.templates.last(), Some(Template::Text)) {
             self.approach(place, text);

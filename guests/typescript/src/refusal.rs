@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use swc_common::SourceMap;
 use swc_common::errors::{DiagnosticBuilder, Emitter, Handler};
 use swc_common::sync::Lrc;
+use swc_common::{Loc, SourceMap};
 
 /// What is wrong, and where.
 #[derive(Clone)]
@@ -12,6 +12,13 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// Line and column, from 1.
     pub(crate) place: Option<(u32, u32)>,
+}
+
+impl Refusal {
+    /// A place as it is told.
+    pub(crate) fn place(at: &Loc) -> Option<(u32, u32)> {
+        Some((u32::try_from(at.line).ok()?, u32::try_from(at.col.0 + 1).ok()?))
+    }
 }
 
 /// Keeps the first diagnostic of a run of swc.
@@ -45,10 +52,10 @@ impl Emitter for Keep {
         if first.is_some() {
             return;
         }
-        let place = diagnostic.span.primary_span().and_then(|span| {
-            let at = self.map.lookup_char_pos(span.lo);
-            Some((u32::try_from(at.line).ok()?, u32::try_from(at.col.0 + 1).ok()?))
-        });
+        let place = diagnostic
+            .span
+            .primary_span()
+            .and_then(|span| Refusal::place(&self.map.lookup_char_pos(span.lo)));
         *first = Some(Refusal { message: diagnostic.message(), place });
     }
 }

@@ -6,18 +6,18 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use dormouse_chores::process::plain_cargo;
+use dormouse_chores::rustc_web;
 
-use super::job::{self, Job, NETWORK_TIMEOUT};
+use super::job::Job;
 use super::toolchain::TARGET;
 
-/// What Debian calls a newer compiler with the sources of its library. The third's name has a version in it.
-const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
+/// The Debian package with the sources of its library.
+const SOURCES: &str = "rust-web-src";
 
 /// Where the unpacked compiler lies in the cache's folder of tool chains.
 pub(super) const FOLDER: &str = "rustc-web";
@@ -85,90 +85,23 @@ fn has_library(sysroot: &Path) -> bool {
     })
 }
 
-/// Debian's compiler, unpacked into the cache on first use.
+/// Debian's compiler, unpacked into the cache on first use, with what it looks for even when it links nothing.
 fn debian(job: &Job<'_>) -> Result<PathBuf> {
     let folder = job.cache.toolchain()?.join(FOLDER);
-    let wrapper = folder.join("rustc.sh");
-    if !wrapper.is_file() {
-        let fresh = tempfile::tempdir_in(job.cache.toolchain()?)?;
-        unpack(job, fresh.path()).context(
-            "no Rust compiler with a standard library for wasm32-wasip1; install one with `rustup target add wasm32-wasip1`, \
-             or use a Debian whose apt knows rustc-web",
-        )?;
-        let unpacked = fresh.keep();
-        if let Err(error) = fs::rename(&unpacked, &folder) {
-            // Another build may have been faster.
-            let _ = fs::remove_dir_all(&unpacked);
-            ensure!(folder.is_dir(), "cannot keep the unpacked compiler: {error}");
+    rustc_web::provide(&job.progress, &folder, &[SOURCES], None, |unpacked| {
+        let library = unpacked.join("usr/lib/rustlib").join(TARGET).join("lib/self-contained");
+        fs::create_dir_all(&library)?;
+        let sysroot = job.toolchain.library_folder();
+        for name in ["crt1-command.o", "crt1-reactor.o", "libc.a"] {
+            fs::copy(sysroot.join(name), library.join(name))
+                .with_context(|| format!("the sysroot has no `{name}`"))?;
         }
-        // The wrapper says where it lies, so it is written when that is known.
-        write_wrapper(&folder)?;
-    }
-    Ok(wrapper)
-}
-
-fn unpack(job: &Job<'_>, into: &Path) -> Result<()> {
-    let _step = job.progress.step("fetching Debian's rustc-web (apt-get)");
-    let mut names: Vec<String> = PACKAGES.map(str::to_owned).to_vec();
-    let library = match library()? {
-        Some(library) => library,
-        None => {
-            // A machine that never updated its lists knows no package.
-            job::run_for(Command::new("apt-get").arg("update"), NETWORK_TIMEOUT)?;
-            library()?.context("apt does not say which library libstd-rust-web-dev needs")?
-        }
-    };
-    names.push(library);
-    let archives = into.join("archives");
-    fs::create_dir(&archives)?;
-    let mut apt = Command::new("apt-get");
-    apt.args(["-o", "APT::Sandbox::User=root", "download"]).args(&names).current_dir(&archives);
-    job::run_for(&mut apt, NETWORK_TIMEOUT)?;
-    for archive in fs::read_dir(&archives)? {
-        let mut dpkg = Command::new("dpkg-deb");
-        dpkg.arg("-x").arg(archive?.path()).arg(into);
-        job::run_for(&mut dpkg, NETWORK_TIMEOUT)?;
-    }
-    fs::remove_dir_all(&archives)?;
-    let library = into.join("usr/lib/rustlib").join(TARGET).join("lib/self-contained");
-    fs::create_dir_all(&library)?;
-    // The compiler looks for these even when it links nothing.
-    let sysroot = job.toolchain.library_folder();
-    for name in ["crt1-command.o", "crt1-reactor.o", "libc.a"] {
-        fs::copy(sysroot.join(name), library.join(name))
-            .with_context(|| format!("the sysroot has no `{name}`"))?;
-    }
-    Ok(())
-}
-
-/// The package with the compiler's own library, whose name has a version in it.
-fn library() -> Result<Option<String>> {
-    let asked = Command::new("apt-cache")
-        .args(["depends", "libstd-rust-web-dev"])
-        .output()
-        .context("no apt-cache")?;
-    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
-    let is_library = |word: &&str| word.starts_with("libstd-rust-web-") && !word.ends_with("-dev");
-    Ok(text.split_whitespace().find(is_library).map(str::to_owned))
-}
-
-fn write_wrapper(folder: &Path) -> Result<()> {
-    let root = folder.join("usr");
-    let libraries = fs::read_dir(root.join("lib"))?
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-linux-gnu")))
-        .context("the unpacked compiler has no libraries")?;
-    let text = format!(
-        "#!/bin/sh\nLD_LIBRARY_PATH='{}' exec '{}' \"$@\"\n",
-        libraries.display(),
-        root.join("bin/rustc").display()
-    );
-    let partial = folder.join("rustc.sh.partial");
-    fs::write(&partial, text)?;
-    fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
-    fs::rename(&partial, folder.join("rustc.sh"))?;
-    Ok(())
+        Ok(())
+    })
+    .context(
+        "no Rust compiler with a standard library for wasm32-wasip1; install one with `rustup target add wasm32-wasip1`, or use a \
+         Debian whose apt knows rustc-web",
+    )
 }
 
 /// The first lines that a command prints, trimmed.
