@@ -105,6 +105,14 @@ void seeds_wake(void);
 void seeds_begin_request(void);
 void seeds_install(void);
 
+// numbers.c: GMP.
+void numbers_install(void);
+
+// magic.c: the kinds of files.
+void magic_begin_request(void);
+// Gives its memory back, unless somebody looks at it.
+void magic_rest(void);
+
 // tool.c: what the host offers to a snippet.
 extern zend_module_entry tool_module;
 
@@ -113,6 +121,9 @@ void world_refresh(void);
 // Without arguments the program is the snippet, by its name.
 void world_name(const char *name);
 void world_open_streams(void);
+// A variable of the environment that nobody has set, and that there is all the same.
+char *world_variable(const char *name, size_t length);
+void world_install(void);
 size_t world_write(const char *bytes, size_t length);
 
 #endif

@@ -2,8 +2,11 @@
 // same saved state; those that a program has seeded go on with their sequence.
 #include "guest_php.h"
 
+#include "ext/gmp/php_gmp.h"
 #include "ext/random/php_random.h"
 #include "zend_exceptions.h"
+
+ZEND_EXTERN_MODULE_GLOBALS(gmp)
 
 // Set in an object's extra flags, of which PHP uses the highest ones: its seed was not the program's.
 #define SELF_SEEDED 1u
@@ -12,10 +15,12 @@ typedef void (*function)(INTERNAL_FUNCTION_PARAMETERS);
 
 // The generator behind `mt_rand` has a seed of the program's.
 static bool given;
+// So has GMP's.
+static bool gmp_given;
 // There have been engines that seeded themselves.
 static bool engines;
 
-static function plain_mt_srand, plain_unserialize;
+static function plain_mt_srand, plain_gmp_random_seed, plain_unserialize;
 
 // The classes of engines that have a state of their own.
 static struct {
@@ -35,6 +40,11 @@ static bool has_seed(zend_execute_data *execute_data) {
 static void mt_srand(INTERNAL_FUNCTION_PARAMETERS) {
   plain_mt_srand(INTERNAL_FUNCTION_PARAM_PASSTHRU);
   if (!EG(exception)) given = has_seed(execute_data);
+}
+
+static void gmp_random_seed(INTERNAL_FUNCTION_PARAMETERS) {
+  plain_gmp_random_seed(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+  if (!EG(exception)) gmp_given = true;
 }
 
 static void construct(INTERNAL_FUNCTION_PARAMETERS) {
@@ -68,6 +78,7 @@ static function replace(HashTable *functions, const char *name, function own) {
 void seeds_install(void) {
   plain_mt_srand = replace(CG(function_table), "mt_srand", mt_srand);
   replace(CG(function_table), "srand", mt_srand);
+  plain_gmp_random_seed = replace(CG(function_table), "gmp_random_seed", gmp_random_seed);
   for (size_t i = 0; i < CLASSES; i++) {
     HashTable *functions = &(*classes[i].class)->function_table;
     classes[i].construct = replace(functions, "__construct", construct);
@@ -75,7 +86,7 @@ void seeds_install(void) {
   }
 }
 
-void seeds_begin_request(void) { given = engines = false; }
+void seeds_begin_request(void) { given = gmp_given = engines = false; }
 
 // Gives an engine another seed. Without entropy it keeps what it has.
 static void reseed(php_random_algo_with_state engine) {
@@ -102,6 +113,10 @@ void seeds_wake(void) {
   RANDOM_G(combined_lcg_seeded) = false;
   // Not only marked as to be seeded, which would also forget its variant.
   if (RANDOM_G(mt19937_seeded) && !given) php_random_mt19937_seed_default(&RANDOM_G(mt19937));
+  if (GMPG(rand_initialized) && !gmp_given) {
+    gmp_randclear(GMPG(rand_state));
+    GMPG(rand_initialized) = false;
+  }
   if (!engines) return;
   for (uint32_t i = 1; i < EG(objects_store).top; i++) {
     zend_object *object = EG(objects_store).object_buckets[i];

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "SAPI.h"
+#include "openssl/openssl.h"
 #include "php_ini.h"
 #include "php_main.h"
 #include "php_variables.h"
@@ -84,6 +85,12 @@ static void log_message(const char *message, int severity) {
   driver_write(STDERR_FILENO, "\n", 1);
 }
 
+// PHP's own extensions, and that of this driver which takes the place of one of them.
+static int register_extensions(void) {
+  if (php_register_internal_extensions() == FAILURE) return FAILURE;
+  return zend_register_internal_module(&openssl_module) ? SUCCESS : FAILURE;
+}
+
 static int start_module(sapi_module_struct *module) { return php_module_startup(module, &tool_module); }
 
 static sapi_module_struct sapi = {
@@ -98,6 +105,7 @@ static sapi_module_struct sapi = {
     .header_handler = take_header,
     .send_headers = send_headers,
     .send_header = send_header,
+    .getenv = world_variable,
     .read_cookies = read_cookies,
     .register_server_variables = register_variables,
     .log_message = log_message,
@@ -117,6 +125,7 @@ static void start_request(void) {
   if (php_request_startup() == FAILURE) die("request");
   fatal_begin_request();
   seeds_begin_request();
+  magic_begin_request();
   PG(during_request_startup) = 0;
   // A first line `#!` is no output.
   CG(skip_shebang) = 1;
@@ -145,13 +154,16 @@ static void warm(const char *code) {
 
 __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   sapi_startup(&sapi);
+  php_register_internal_extensions_func = register_extensions;
   sapi.ini_entries = settings;
   if (sapi.startup(&sapi) == FAILURE) die("module");
   SG(options) |= SAPI_OPTION_NO_CHDIR;
   fatal_install();
+  numbers_install();
   run_install();
   permit_install();
   seeds_install();
+  world_install();
   start_request();
   driver_start_sqlite();
   // Whatever PHP makes on first use should be in the image.

@@ -13,6 +13,26 @@
 #include "php_variables.h"
 #include "zend_constants.h"
 
+// Where a program keeps what is its user's: as in the other languages, unless the environment says another place.
+static char home[] = "/workspace";
+
+char *world_variable(const char *name, size_t length) {
+  (void)length;
+  return strcmp(name, "HOME") == 0 && !getenv(name) ? home : NULL;
+}
+
+static void (*import_variables)(zval *array);
+
+static void import_with_home(zval *array) {
+  import_variables(array);
+  if (!zend_hash_str_exists(Z_ARRVAL_P(array), ZEND_STRL("HOME"))) add_assoc_string(array, "HOME", home);
+}
+
+void world_install(void) {
+  import_variables = php_import_environment_variables;
+  php_import_environment_variables = import_with_home;
+}
+
 size_t world_write(const char *bytes, size_t length) {
   driver_write(STDOUT_FILENO, bytes, length);
   return length;
@@ -86,4 +106,4 @@ void world_open_streams(void) {
   open_stream("php://stderr", "wb", "STDERR");
 }
 
-void driver_rest(void) {}
+void driver_rest(void) { magic_rest(); }

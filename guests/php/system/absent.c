@@ -1,9 +1,7 @@
-// What the sandbox does not have: processes, users, sockets, names of hosts, a system log, further stacks. Each
+// What the sandbox does not have: processes, owners, sockets, names of hosts, a system log, further stacks. Each
 // function fails as it would on a machine without the thing, and PHP turns that into its own warning.
 #include <errno.h>
-#include <grp.h>
 #include <netdb.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,12 +24,12 @@ const char *driver_absence(const char *name) {
   static const struct {
     const char *start, *told;
   } absent[] = {
-      {"checkdnsrr", ": " NO_NETWORK},  {"curl_", ": " NO_NETWORK},        {"dns_", ": " NO_NETWORK},
-      {"ftp_", ": " NO_NETWORK},        {"getmxrr", ": " NO_NETWORK},      {"imap_", ": " NO_NETWORK},
-      {"ldap_", ": " NO_NETWORK},       {"mysqli_", ": " NO_NETWORK},      {"pcntl_", ": " NO_PROCESSES},
-      {"pg_", ": " NO_NETWORK},         {"posix_", ": " NO_PROCESSES},     {"proc_close", ": " NO_PROCESSES},
-      {"proc_get_", ": " NO_PROCESSES}, {"proc_nice", ": " NO_PROCESSES},  {"proc_open", ": " NO_PROCESSES},
-      {"proc_term", ": " NO_PROCESSES}, {"snmp", ": " NO_NETWORK},         {"socket_", ": " NO_NETWORK},
+      {"checkdnsrr", ": " NO_NETWORK},   {"dns_", ": " NO_NETWORK},         {"ftp_", ": " NO_NETWORK},
+      {"getmxrr", ": " NO_NETWORK},      {"imap_", ": " NO_NETWORK},        {"ldap_", ": " NO_NETWORK},
+      {"mysqli_", ": " NO_NETWORK},      {"pcntl_", ": " NO_PROCESSES},     {"pg_", ": " NO_NETWORK},
+      {"proc_close", ": " NO_PROCESSES}, {"proc_get_", ": " NO_PROCESSES},  {"proc_nice", ": " NO_PROCESSES},
+      {"proc_open", ": " NO_PROCESSES},  {"proc_term", ": " NO_PROCESSES},  {"snmp", ": " NO_NETWORK},
+      {"socket_", ": " NO_NETWORK},
   };
   const char *space = strrchr(name, '\\');
   if (space) name = space + 1;
@@ -64,10 +62,6 @@ FAILS(pid_t, waitpid, (pid_t process, int *status, int options), -1, ECHILD)
 FAILS(int, chown, (const char *path, uid_t user, gid_t group), -1, ENOSYS)
 FAILS(int, lchown, (const char *path, uid_t user, gid_t group), -1, ENOSYS)
 FAILS(int, fchown, (int file, uid_t user, gid_t group), -1, ENOSYS)
-FAILS(struct passwd *, getpwnam, (const char *name), NULL, 0)
-FAILS(struct passwd *, getpwuid, (uid_t user), NULL, 0)
-FAILS(struct group *, getgrnam, (const char *name), NULL, 0)
-FAILS(struct group *, getgrgid, (gid_t group), NULL, 0)
 
 // Sockets.
 FAILS(int, socket, (int family, int type, int protocol), -1, EAFNOSUPPORT)

@@ -1,8 +1,11 @@
-// What the sandbox can do in a small way: one user, one process, locks that nobody contends for, standard streams that
+// What the sandbox can do in a small way: locks that nobody contends for, standard streams that
 // stay open, random bytes, temporary files.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,20 +14,6 @@
 // Most bytes of one call of `getentropy`.
 #define ENTROPY 256
 
-// The one user. Not 0: PHP's functions treat that user as one who may do everything.
-#define USER 1000
-
-uid_t getuid(void) { return USER; }
-uid_t geteuid(void) { return USER; }
-gid_t getgid(void) { return USER; }
-gid_t getegid(void) { return USER; }
-
-int getgroups(int room, gid_t *groups) {
-  (void)room, (void)groups;
-  return 0;
-}
-
-pid_t getppid(void) { return 1; }
 int getdtablesize(void) { return 1024; }
 
 mode_t umask(mode_t mask) {
@@ -80,6 +69,32 @@ ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
   return getentropy(bytes, given) < 0 ? -1 : (ssize_t)given;
 }
 
+// Not libc's, which keeps a state in memory: it would repeat in each instance that goes on from the same saved memory.
+void arc4random_buf(void *bytes, size_t size) {
+  for (unsigned char *next = bytes; size;) {
+    ssize_t given = getrandom(next, size, 0);
+    // There is no other source, and no way to say so.
+    if (given < 0) abort();
+    next += given;
+    size -= (size_t)given;
+  }
+}
+
+uint32_t arc4random(void) {
+  uint32_t number;
+  arc4random_buf(&number, sizeof number);
+  return number;
+}
+
+uint32_t arc4random_uniform(uint32_t bound) {
+  if (bound < 2) return 0;
+  // The numbers below are a remainder, by which small results would be more frequent.
+  uint32_t number, least = -bound % bound;
+  do number = arc4random();
+  while (number < least);
+  return number % bound;
+}
+
 int mkstemp(char *path) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
   size_t length = strlen(path);
@@ -96,4 +111,14 @@ int mkstemp(char *path) {
     if (file >= 0 || errno != EEXIST) return file;
   }
   return -1;
+}
+
+FILE *tmpfile(void) {
+  char path[] = "/tmp/php-XXXXXX";
+  int file = mkstemp(path);
+  if (file < 0) return NULL;
+  unlink(path);
+  FILE *opened = fdopen(file, "w+");
+  if (!opened) close(file);
+  return opened;
 }

@@ -1,4 +1,4 @@
-// Groups of users: there are none.
+// Groups of users: `system/users.c` knows them.
 #ifndef DORMOUSE_GRP_H
 #define DORMOUSE_GRP_H
 
@@ -12,5 +12,6 @@ struct group {
 
 struct group *getgrgid(gid_t);
 struct group *getgrnam(const char *);
+int initgroups(const char *, gid_t);
 
 #endif

@@ -1,4 +1,4 @@
-// Users: there are none.
+// Users: `system/users.c` knows them.
 #ifndef DORMOUSE_PWD_H
 #define DORMOUSE_PWD_H
 

@@ -1,5 +1,5 @@
 // Included before every file of PHP: what it takes for granted and wasi-libc does not declare. The functions are in
-// `absent.c` and `kept.c`.
+// `absent.c`, `kept.c` and `users.c`.
 #ifndef DORMOUSE_WASI_SYSTEM_H
 #define DORMOUSE_WASI_SYSTEM_H
 
@@ -40,20 +40,34 @@ int fchown(int, uid_t, gid_t);
 int lchown(const char *, uid_t, gid_t);
 int dup(int);
 int dup2(int, int);
+char *ctermid(char *);
 int flock(int, int);
 int getdtablesize(void);
 int getgroups(int, gid_t *);
+char *getlogin(void);
+pid_t getpgid(pid_t);
+pid_t getpgrp(void);
 pid_t getppid(void);
+pid_t getsid(pid_t);
 ssize_t getrandom(void *, size_t, unsigned);
 gid_t getegid(void);
 gid_t getgid(void);
 uid_t geteuid(void);
 uid_t getuid(void);
 int kill(pid_t, int);
+int mkfifo(const char *, mode_t);
+int mknod(const char *, mode_t, dev_t);
 int mkstemp(char *);
 int pclose(FILE *);
 int pipe(int *);
 FILE *popen(const char *, const char *);
+int setegid(gid_t);
+int seteuid(uid_t);
+int setgid(gid_t);
+int setpgid(pid_t, pid_t);
+pid_t setsid(void);
+int setuid(uid_t);
+char *ttyname(int);
 mode_t umask(mode_t);
 
 int bind(int, const struct sockaddr *, socklen_t);

@@ -11,7 +11,7 @@ use dormouse_chores::{folder, program};
 use dormouse_guests::debian_sources;
 
 /// Folders of tests: the language's own and those of the extensions that the guest has.
-const FOLDERS: [&str; 36] = [
+const FOLDERS: [&str; 44] = [
     "Zend/tests",
     "tests/basic",
     "tests/classes",
@@ -23,23 +23,30 @@ const FOLDERS: [&str; 36] = [
     "ext/bcmath/tests",
     "ext/calendar/tests",
     "ext/ctype/tests",
+    "ext/curl/tests",
     "ext/date/tests",
     "ext/dom/tests",
     "ext/exif/tests",
+    "ext/fileinfo/tests",
     "ext/filter/tests",
+    "ext/gd/tests",
+    "ext/gmp/tests",
     "ext/hash/tests",
     "ext/iconv/tests",
     "ext/json/tests",
     "ext/libxml/tests",
     "ext/mbstring/tests",
+    "ext/openssl/tests",
     "ext/pcre/tests",
     "ext/pdo/tests",
     "ext/pdo_sqlite/tests",
     "ext/phar/tests",
+    "ext/posix/tests",
     "ext/random/tests",
     "ext/reflection/tests",
     "ext/session/tests",
     "ext/simplexml/tests",
+    "ext/sodium/tests",
     "ext/spl/tests",
     "ext/sqlite3/tests",
     "ext/standard/tests",
@@ -47,6 +54,7 @@ const FOLDERS: [&str; 36] = [
     "ext/xml/tests",
     "ext/xmlreader/tests",
     "ext/xmlwriter/tests",
+    "ext/zip/tests",
     "ext/zlib/tests",
 ];
 

@@ -16,22 +16,38 @@ use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
 
 mod libraries;
+mod magic;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "php",
     interpreter: "PHP 8.4.24",
     version: 1,
-    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), shared::TEXT],
+    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), include_str!("magic.rs"), shared::TEXT],
     pins: &[
         Pin::Debian(&PHP),
         Pin::Debian(&shared::ZLIB),
-        Pin::Debian(&libraries::XML),
         Pin::Crate(shared::SQLITE),
+        Pin::Debian(&libraries::XML),
+        Pin::Debian(&libraries::GMP),
+        Pin::Debian(&libraries::ZIP),
+        Pin::Debian(&libraries::PNG),
+        Pin::Debian(&libraries::JPEG),
+        Pin::Debian(&libraries::SODIUM),
+        Pin::Debian(&libraries::CURL),
+        Pin::Debian(&libraries::MBEDTLS),
+        Pin::Crate(libraries::ONIGURUMA),
     ],
     trees: &[
         Tree::new("php", Origin::Debian(&PHP)),
         shared::ZLIB_TREE,
-        Tree::new("libxml2", Origin::Debian(&libraries::XML)),
+        libraries::XML_TREE,
+        libraries::GMP_TREE,
+        libraries::ZIP_TREE,
+        libraries::PNG_TREE,
+        libraries::JPEG_TREE,
+        libraries::SODIUM_TREE,
+        libraries::CURL_TREE,
+        libraries::MBEDTLS_TREE,
     ],
     build,
 };
@@ -58,21 +74,28 @@ const EXTENSIONS: &[&str] = &[
     "--enable-ctype",
     "--enable-dom",
     "--enable-exif",
+    "--enable-fileinfo",
     "--enable-filter",
+    "--enable-gd",
     "--enable-mbstring",
-    "--disable-mbregex",
     "--enable-pdo",
     "--enable-phar",
+    "--enable-posix",
     "--enable-session",
     "--enable-simplexml",
     "--enable-tokenizer",
     "--enable-xml",
     "--enable-xmlreader",
     "--enable-xmlwriter",
+    "--with-curl",
+    "--with-gmp",
     "--with-iconv",
+    "--with-jpeg",
     "--with-libxml",
     "--with-pdo-sqlite",
+    "--with-sodium",
     "--with-sqlite3",
+    "--with-zip",
     "--with-zlib",
 ];
 
@@ -93,15 +116,30 @@ const LEFT_OUT: &[&str] = &[
 /// Answers to the questions that `configure` can only settle by running a program, and to those that it gets wrong
 /// because `wasi_system.h` has declared the function already.
 const ANSWERS: &[(&str, &str)] = &[
+    ("ac_cv_func_arc4random", "yes"),
     ("ac_cv_func_asprintf", "yes"),
+    ("ac_cv_func_ctermid", "yes"),
+    ("ac_cv_func_eaccess", "no"),
     ("ac_cv_func_flock", "yes"),
     ("ac_cv_func_fnmatch_works", "yes"),
     ("ac_cv_func_fork", "no"),
+    ("ac_cv_func_getgroups", "yes"),
+    ("ac_cv_func_getlogin", "yes"),
+    ("ac_cv_func_getpgid", "yes"),
     ("ac_cv_func_getpid", "yes"),
     ("ac_cv_func_getrandom", "yes"),
+    ("ac_cv_func_getrlimit", "no"),
     ("ac_cv_func_getrusage", "no"),
+    ("ac_cv_func_getsid", "yes"),
+    ("ac_cv_func_initgroups", "yes"),
     ("ac_cv_func_lchown", "yes"),
+    ("ac_cv_func_mkfifo", "yes"),
+    ("ac_cv_func_mknod", "yes"),
     ("ac_cv_func_mkstemp", "yes"),
+    ("ac_cv_func_setegid", "yes"),
+    ("ac_cv_func_seteuid", "yes"),
+    ("ac_cv_func_setrlimit", "no"),
+    ("ac_cv_func_setsid", "yes"),
     ("ac_cv_func_vasprintf", "yes"),
     ("ac_cv_func_vfork", "no"),
     ("php_cv_func_pread", "yes"),
@@ -111,6 +149,20 @@ const ANSWERS: &[(&str, &str)] = &[
     ("php_cv_sizeof_ptrdiff_t", "4"),
     ("php_cv_sizeof_ssize_t", "4"),
     ("php_cv_time_r_type", "POSIX"),
+];
+
+/// What `configure` calls the libraries, and what the linker calls them.
+const LIBRARIES: [(&str, &str); 10] = [
+    ("CURL", "curl"),
+    ("GMP", "gmp"),
+    ("JPEG", "jpeg"),
+    ("LIBSODIUM", "sodium"),
+    ("LIBXML", "xml2"),
+    ("LIBZIP", "zip -lz"),
+    ("ONIG", "onig"),
+    ("PNG", "png -lz"),
+    ("SQLITE", "sqlite3"),
+    ("ZLIB", "z"),
 ];
 
 /// Makes every object of PHP's own build, and nothing of its linking, which is ours.
@@ -164,12 +216,15 @@ impl Parts<'_> {
         configure.envs(self.job.toolchain.environment()).envs(ANSWERS.iter().copied());
         configure.env("CFLAGS", joined(&self.flags())).env("PKG_CONFIG", "false");
         configure.env("LIBS", joined(&self.libraries(&system)));
-        for (variable, library) in [("SQLITE", "sqlite3"), ("ZLIB", "z")] {
+        for (variable, library) in LIBRARIES {
             configure.env(format!("{variable}_CFLAGS"), format!("-I{folder}/include"));
             configure.env(format!("{variable}_LIBS"), format!("-L{folder}/lib -l{library}"));
         }
         configure.env("LIBXML_CFLAGS", format!("-I{folder}/include/libxml2"));
-        configure.env("LIBXML_LIBS", format!("-L{folder}/lib -lxml2"));
+        let tree = |tree: Tree| self.job.scratch.join(tree.name);
+        configure.env("LIBSODIUM_CFLAGS", include(&libraries::sodium_headers(&tree(libraries::SODIUM_TREE))));
+        configure.env("CURL_CFLAGS", include(&libraries::curl_headers(&tree(libraries::CURL_TREE))));
+        configure.env("CURL_FEATURES", "");
         configure.args(["--host=wasm32-wasi", "--prefix=/usr", "--enable-embed=static"]);
         configure.args(LEFT_OUT).args(EXTENSIONS);
         let sources = fs::read(self.job.scratch.join("php.stamp"))?;
@@ -232,6 +287,7 @@ impl Parts<'_> {
         let bindings = self.job.bindings()?;
         let mut flags = self.flags();
         flags.push("-std=gnu23".into());
+        flags.push(magic::embedded(self.job, &self.source)?);
         flags.push("-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1".into());
         flags.extend([&bindings.headers, &self.job.driver, &self.job.guest].map(|folder| include(folder)));
         flags.push(include(&libraries.folder.join("include")));
@@ -241,6 +297,10 @@ impl Parts<'_> {
         }
         let warnings = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare"];
         let mut units = self.units(&self.job.guest, "objects/driver", &warnings)?;
+        let mbedtls = self.job.scratch.join(libraries::MBEDTLS_TREE.name);
+        let parts = libraries::mbedtls_flags(self.job, &mbedtls);
+        let openssl: Vec<&str> = warnings.into_iter().chain(parts.iter().map(String::as_str)).collect();
+        units.extend(self.units(&self.job.guest.join("openssl"), "objects/openssl", &openssl)?);
         let object = |name: &str| self.job.scratch.join("objects/driver").join(name);
         for name in ["state", "sqlite"] {
             units.push(Unit {
@@ -254,11 +314,10 @@ impl Parts<'_> {
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
         inputs.push(argument(&bindings.object));
         inputs.extend(objects.iter().map(|object| argument(object)));
-        inputs.extend(
-            ["sqlite3", "z", "xml2"].map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))),
-        );
+        let archives = libraries::NAMES.into_iter().chain(["sqlite3", "z"]);
+        inputs.extend(archives.map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))));
         inputs.extend(self.libraries(&self.system()?));
-        inputs.extend(["chdir", "rmdir"].map(|name| format!("-Wl,--wrap={name}").into()));
+        inputs.extend(["chdir", "rmdir", "__gmpz_n_pow_ui"].map(|name| format!("-Wl,--wrap={name}").into()));
         self.job.link("php", STACK, &inputs)
     }
 

@@ -1,0 +1,28 @@
+// What a key is to the functions that use one.
+#ifndef DORMOUSE_PHP_OPENSSL_KEYS_H
+#define DORMOUSE_PHP_OPENSSL_KEYS_H
+
+// The numbers of a key have no other names.
+#define MBEDTLS_ALLOW_PRIVATE_ACCESS
+#include <mbedtls/ecdh.h>
+#include <mbedtls/pk.h>
+#include <mbedtls/rsa.h>
+
+#include "openssl.h"
+
+typedef struct {
+  mbedtls_pk_context pk;
+  bool private;
+  zend_object std;
+} key;
+
+static inline key *key_of(zend_object *object) { return (key *)((char *)object - XtOffsetOf(key, std)); }
+
+// The key that a value is or names. `owner`: what the caller releases when it is done, if anything. NULL: it is none, and
+// perhaps there was a warning or an exception.
+key *key_from(zval *value, bool private, zend_string *passphrase, zend_object **owner);
+
+// The host's random bytes, for Mbed TLS.
+int key_random(void *context, unsigned char *bytes, size_t size);
+
+#endif
