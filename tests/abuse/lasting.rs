@@ -83,7 +83,8 @@ fn fs_01_a_sandbox_that_lasts_sees_nothing_of_the_host() {
                 ),
             ] {
                 let outcome = run(&kept, language, &code);
-                let harmless = path.starts_with("data:") && language == PHP;
+                let harmless =
+                    path.starts_with("data:") && language == PHP || path == "/dev/null" && language == PYTHON;
                 assert!(!outcome.is_ok() || harmless, "{language} {path}: {}", ending(&outcome));
                 assert!(!answer(&outcome).to_string().contains(canary::SONG));
             }

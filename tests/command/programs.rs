@@ -259,7 +259,7 @@ fn pytest_is_asked_for_what_works_here() {
             kept,
             "mkdir pytest; echo 'import os; print(os.environ[\"PYTEST_ADDOPTS\"])' > pytest/__main__.py",
         );
-        let own = "--capture=sys -p no:faulthandler --log-file=/tmp/pytest.log --basetemp=/tmp/pytest";
+        let own = "--capture=sys -p no:faulthandler --basetemp=/tmp/pytest";
         assert_eq!(output(kept, "python3 -m pytest"), format!("{own}\n"));
         assert_eq!(output(kept, "PYTEST_ADDOPTS=-q python3 -m pytest"), format!("{own} -q\n"));
         assert_eq!(output(kept, "echo ${PYTEST_ADDOPTS:-none}"), "none\n");

@@ -72,7 +72,7 @@ fn typescript(server: &Path, extent: &Extent, report: &mut Report) -> Result<()>
         report.skip(&cause, 4 * STEPS as u64);
         return Ok(());
     }
-    let (node, packages) = (node::node()?, node::packages("typescript-sdk", &TYPESCRIPT)?);
+    let (node, packages) = (node::node(node::FOR_SUITES)?, node::packages("typescript-sdk", &TYPESCRIPT)?);
     for mode in ["sdk", "legacy", "2026-07-28", "auto"] {
         let script = workspace().join("tests/clients/typescript_sdk.mjs");
         let mut command = Command::new::<&OsString>(&node);

@@ -55,7 +55,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let state = tempfile::tempdir()?;
     let server = server::Served::start(&server::dormouse()?, &state.path().join("state"))?;
     let address = format!("{}/mcp", server.address());
-    let node = node::node()?;
+    let node = node::node(node::FOR_SUITES)?;
     let mut ran = BTreeSet::new();
     for era in ERAS.iter().filter(|era| extent.wants(era.revision)) {
         Progress::new("mcp-conformance").say(&format!("{} with {}", era.revision, era.package));

@@ -61,7 +61,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         report.skip(&cause, CHECKS.len() as u64);
     } else {
         let server = server::dormouse()?;
-        let (node, packages) = (node::node()?, node::packages("inspector", &[PACKAGE])?);
+        let (node, packages) = (node::node(node::FOR_SUITES)?, node::packages("inspector", &[PACKAGE])?);
         for (name, arguments, wanted) in CHECKS.iter().filter(|(name, ..)| extent.wants(name)) {
             Progress::new("inspector").say(name);
             report.count(name, check(&node, &packages, &server, arguments, wanted)?);

@@ -11,8 +11,9 @@ use dormouse_chores::{Cache, workspace};
 use serde_json::json;
 
 use super::job::Job;
-use super::recipe::Recipe;
-use super::toolchain::Toolchain;
+use super::recipe::{Pin, Recipe};
+use super::source::{self, DebianFile};
+use super::toolchain::{Toolchain, WASI_LIBC};
 use super::wizer::precompile;
 use super::{RECIPES, component, host, key, refresh, tidy};
 
@@ -27,6 +28,7 @@ pub fn run(arguments: &Guests) -> Result<()> {
         Some(GuestsChore::Refresh(arguments)) => return refresh::run(arguments, named(&arguments.language)?),
         Some(GuestsChore::Check(arguments)) => return host::check(arguments),
         Some(GuestsChore::Keys) => return keys(&toolchain(&Cache::open()?)?),
+        Some(GuestsChore::Sources) => return sources(),
         Some(GuestsChore::Toolchain) => return toolchain(&Cache::open()?).map(drop),
         Some(GuestsChore::Tidy) => return tidy::run(&Cache::open()?),
         None => {}
@@ -46,6 +48,27 @@ pub fn run(arguments: &Guests) -> Result<()> {
         if arguments.print_path {
             writeln!(std::io::stdout().lock(), "{}", path.display())?;
         }
+    }
+    Ok(())
+}
+
+/// Prints what guests in C are made of, the C library included: each pin with its checksum. Crates of guests in Rust are in lock
+/// files.
+fn sources() -> Result<()> {
+    let mut pins = std::collections::BTreeSet::new();
+    let of = |file: &DebianFile| format!("{}\t{}\t{}", file.package, file.file, file.sha256);
+    pins.extend(WASI_LIBC.iter().map(of));
+    for pin in RECIPES.iter().flat_map(|recipe| recipe.pins) {
+        match pin {
+            Pin::Debian(candidates) => pins.extend(candidates.iter().map(of)),
+            Pin::Crate(name) => {
+                pins.insert(format!("{name}\t-\t{}", source::crate_checksum(&workspace(), name)?));
+            }
+        }
+    }
+    let mut output = std::io::stdout().lock();
+    for pin in pins {
+        writeln!(output, "{pin}")?;
     }
     Ok(())
 }

@@ -27,8 +27,8 @@ pub(crate) const ZLIB_TREE: Tree = Tree::new("zlib", Origin::Debian(&ZLIB));
 /// The package that carries SQLite's sources.
 pub(crate) const SQLITE: &str = "libsqlite3-sys";
 
-/// With the functions for compressed files, which PHP opens as streams.
-const ZLIB_FILES: &[&str] = &[
+/// With the functions for compressed files (`gz…`), which PHP opens as streams.
+pub(crate) const ZLIB_FILES: &[&str] = &[
     "adler32", "compress", "crc32", "deflate", "gzclose", "gzlib", "gzread", "gzwrite", "infback", "inffast",
     "inflate", "inftrees", "trees", "uncompr", "zutil",
 ];

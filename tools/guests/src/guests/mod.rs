@@ -12,6 +12,7 @@ mod job;
 mod key;
 mod libraries;
 mod merge;
+mod npm;
 mod php;
 mod python;
 mod recipe;

@@ -18,7 +18,7 @@ const OLDEST_CLANG: u32 = 22;
 const PACKAGES: [&str; 4] = ["clang-22", "lld-22", "llvm-22", "libclang-rt-22-dev-wasm32"];
 
 /// The sysroot. Older suites ship a wasi-libc without what the guests use, so the file is taken from the pool.
-const WASI_LIBC: [DebianFile; 1] = [DebianFile {
+pub(crate) const WASI_LIBC: [DebianFile; 1] = [DebianFile {
     package: "wasi-libc",
     file: "wasi-libc_0.0~git20260423.161b319-2_all.deb",
     sha256: "1051dbb0a5e6d3f709de83b6afb423e07a8ab19a9e9f12ef20ff902131e7b8bc",
