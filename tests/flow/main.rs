@@ -34,6 +34,7 @@ mod repl;
 mod resources;
 mod results;
 mod same_answer;
+mod source_packages;
 mod steady;
 mod stopping;
 mod told;

@@ -1,12 +1,13 @@
 //! Dependencies point one way (docs/ARCHITECTURE.md): core knows nothing above it, doors know no engine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use dormouse_tests::binary;
 use serde_json::Value as Json;
 
-use super::root;
+use super::{name, read, root};
 
 /// What each crate of ours may use of ours.
 const OURS: [(&str, &[&str]); 33] = [
@@ -265,5 +266,33 @@ fn what_xtask_is_made_of_is_small() {
     }
     for large in ["wasmtime", "wit-component", "wit-parser", "tokio", "regex", "dormouse-wasm"] {
         assert!(!found.contains(large), "xtask is compiled with {large}");
+    }
+}
+
+/// A package of a registry holds what lies in the folder of its crate alone. So contracts and licences are there twice.
+#[test]
+fn the_copies_in_published_crates_are_those_of_the_project() {
+    let same = |copy: &Path, original: &Path| {
+        assert_eq!(read(copy), read(original), "{} differs from {}", name(copy), name(original));
+    };
+    for (copy, original) in
+        [("runtime/wasm/wit/guest", "wit"), ("runtime/wasm/wit/typescript", "guests/typescript/wit")]
+    {
+        let (copy, original) = (root().join(copy), root().join(original));
+        let listed = |folder: &Path| {
+            let mut names: Vec<_> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(listed(&copy), listed(&original), "{}", name(&copy));
+        for file in listed(&original) {
+            same(&copy.join(&file), &original.join(&file));
+        }
+    }
+    for published in ["core", "dormouse", "files", "store", "types", "wasm"] {
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            same(&root().join("runtime").join(published).join(licence), &root().join(licence));
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Off unless the operator says so, and then for the names of a list. The host resolves, downloads, checks hashes, unpacks
 //! into memory and lays out; nothing that a package holds is run, compiled or imported here. Only what is pure Python or
-//! pure JavaScript is taken.
+//! pure JavaScript is taken. Source distributions of Python are built in a sandbox of their own, if there is one
+//! ([`Indexes::build_in`]).
 //!
 //! | step | module |
 //! | --- | --- |
@@ -26,13 +27,13 @@ mod settings;
 mod source;
 mod system;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use dormouse_core::fair::Fair;
 use dormouse_core::packages::{
-    Described, Detail, Fetched, LockRequest, LockText, PackageManager, PackageOffer, PackageProgress,
-    PackageRequest, Packages,
+    BuildMachines, Described, Detail, Fetched, LockRequest, LockText, PackageManager, PackageOffer,
+    PackageProgress, PackageRequest, Packages,
 };
 use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
@@ -48,11 +49,12 @@ const CALLS: usize = 4;
 const WAITING: usize = 1_024;
 
 /// Packages from the operator's indexes. Cheap to share; connections and the cache are kept.
-#[derive(Debug)]
 pub struct Indexes {
     settings: Settings,
     source: source::Source,
     places: Arc<Fair>,
+    /// Where source distributions are built, and by which Python.
+    machines: OnceLock<(Arc<dyn BuildMachines>, String)>,
 }
 
 impl Indexes {
@@ -72,7 +74,14 @@ impl Indexes {
             }
         }
         let source = source::Source::new(&settings)?;
-        Ok(Self { settings, source, places: Fair::new(CALLS, true, WAITING) })
+        let places = Fair::new(CALLS, true, WAITING);
+        Ok(Self { settings, source, places, machines: OnceLock::new() })
+    }
+
+    /// Takes source distributions of Python too, and builds them there; their Python has this version, such as `3.14.7`, and only
+    /// for a sandbox of the same version are they built. Only the first call counts. Default: only wheels are taken.
+    pub fn build_in(&self, machines: Arc<dyn BuildMachines>, python: impl Into<String>) {
+        let _ = self.machines.set((machines, python.into()));
     }
 
     fn check_on(&self) -> Result<()> {
@@ -109,20 +118,32 @@ impl Indexes {
     async fn resolved(&self, request: &PackageRequest, progress: PackageProgress<'_>) -> Result<Fetched> {
         let (source, settings, index) = (&self.source, &self.settings, self.index(request.manager)?);
         match request.manager {
-            PackageManager::Pip => pip::fetch(source, settings, index, request, progress).await,
+            PackageManager::Pip => {
+                let built = self.machines.get().filter(|(_, python)| *python == request.python);
+                let machines = built.map(|(machines, _)| machines.as_ref());
+                pip::fetch(source, settings, (index, machines), request, progress).await
+            }
             PackageManager::Npm => npm::fetch(source, settings, index, request, progress).await,
         }
     }
 
     fn index(&self, manager: PackageManager) -> Result<&Index> {
-        let (index, option) = match manager {
-            PackageManager::Pip => (&self.settings.pip, "--pip-index URL` (`DORMOUSE_PIP_INDEX`"),
-            PackageManager::Npm => (&self.settings.npm, "--npm-registry URL` (`DORMOUSE_NPM_REGISTRY`"),
+        let (index, option, programs) = match manager {
+            PackageManager::Pip => {
+                (&self.settings.pip, "`--pip-index URL` (`DORMOUSE_PIP_INDEX`)", "pip and uv")
+            }
+            PackageManager::Npm => {
+                (&self.settings.npm, "`--npm-registry URL` (`DORMOUSE_NPM_REGISTRY`)", "npm")
+            }
         };
         index.as_ref().ok_or_else(|| {
             let message = format!("no index of {} packages is set", manager.as_str());
-            Error::new(ErrorCode::CapabilityUnavailable, message)
-                .with_hint(format!("have the operator set `{option})"))
+            Error::new(ErrorCode::CapabilityUnavailable, message).with_hint(match self.settings.mode {
+                Mode::System => format!("{programs} of this machine name none: have the operator set {option}"),
+                _ => format!(
+                    "have the operator set {option}, or `--packages system` for what {programs} of this machine use"
+                ),
+            })
         })
     }
 }

@@ -63,10 +63,15 @@ fn usage(text: impl Into<String>) -> Error {
 
 /// A path as seen from the folder that the program starts in.
 fn seen_from(call: &ProgramCall, path: &str) -> Result<GuestPath> {
+    below(&call.directory, path)
+}
+
+/// The same as seen from any folder.
+fn below(folder: &str, path: &str) -> Result<GuestPath> {
     let whole = if path.starts_with('/') {
         path.to_owned()
     } else {
-        format!("{}/{path}", call.directory.trim_end_matches('/'))
+        format!("{}/{path}", folder.trim_end_matches('/'))
     };
     let mut parts = Vec::new();
     for part in whole.split('/') {

@@ -18,7 +18,7 @@ pub enum Mode {
     Off,
     /// From the indexes that are named.
     On,
-    /// As [`Mode::On`]; an index that is not named is the one that this machine's pip or npm is configured with
+    /// As [`Mode::On`]; an index that is not named is the one that this machine's pip, uv or npm is configured with
     /// ([`crate::system_index`]).
     System,
 }

@@ -11,22 +11,33 @@ use crate::Index;
 const MAX: u64 = 1 << 20;
 
 /// The index of the machine's own configuration, if it names one: for pip `PIP_INDEX_URL`, else `index-url` in the file
-/// of `PIP_CONFIG_FILE`, `pip/pip.conf` of the configuration folder, `~/.pip/pip.conf` or `/etc/pip.conf`; for npm
-/// `NPM_CONFIG_REGISTRY`, else `registry` in `~/.npmrc` or `/etc/npmrc`, with that host's `_authToken`.
+/// of `PIP_CONFIG_FILE`, `pip/pip.conf` of the configuration folder, `~/.pip/pip.conf` or `/etc/pip.conf`, else what uv is
+/// told: `UV_DEFAULT_INDEX`, `UV_INDEX_URL`, the default index in the file of `UV_CONFIG_FILE`, `uv/uv.toml` of the configuration
+/// folder or `/etc/uv/uv.toml`; for npm `NPM_CONFIG_REGISTRY`, else `registry` in `~/.npmrc` or `/etc/npmrc`, with that host's `_authToken`.
 ///
 /// # Errors
 /// `args_invalid` for an address that cannot be one.
 pub fn system_index(manager: PackageManager) -> Result<Option<Index>> {
     match manager {
-        PackageManager::Pip => pip(&variable, &files(&pip_files())),
+        PackageManager::Pip => {
+            let files = (files(&pip_files()), files(&uv_files()));
+            pip(&variable, &files.0, &files.1)
+        }
         PackageManager::Npm => npm(&variable, &files(&npm_files())),
     }
 }
 
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-fn pip(variable: Variable<'_>, texts: &[String]) -> Result<Option<Index>> {
+fn pip(variable: Variable<'_>, texts: &[String], of_uv: &[String]) -> Result<Option<Index>> {
     let set = variable("PIP_INDEX_URL").or_else(|| texts.iter().find_map(|text| index_url(text)));
+    // It may have a name in front: `internal=https://…`.
+    let plain = |text: String| match text.split_once('=') {
+        Some((name, url)) if !name.contains([':', '/']) => url.to_owned(),
+        _ => text,
+    };
+    let set = set.or_else(|| variable("UV_DEFAULT_INDEX").map(plain)).or_else(|| variable("UV_INDEX_URL"));
+    let set = set.or_else(|| of_uv.iter().find_map(|text| default_index(text)));
     set.map(|url| Index::parse(&url)).transpose()
 }
 
@@ -44,6 +55,16 @@ fn index_url(text: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// The index that a file of uv's names in the place of uv's own.
+fn default_index(text: &str) -> Option<String> {
+    let table: toml::Table = text.parse().ok()?;
+    let all = table.get("index").and_then(toml::Value::as_array).into_iter().flatten();
+    let is_default = |index: &&toml::Value| index.get("default").and_then(toml::Value::as_bool) == Some(true);
+    let url = all.filter(is_default).find_map(|index| index.get("url"));
+    let url = url.or_else(|| table.get("index-url")).or_else(|| table.get("pip")?.get("index-url"));
+    url?.as_str().map(str::to_owned)
 }
 
 fn npm(variable: Variable<'_>, texts: &[String]) -> Result<Option<Index>> {
@@ -84,6 +105,15 @@ fn pip_files() -> Vec<PathBuf> {
     files
 }
 
+fn uv_files() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = variable("UV_CONFIG_FILE").map(PathBuf::from).into_iter().collect();
+    let home = variable("HOME").map(|home| Path::new(&home).join(".config"));
+    let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
+    files.extend(folder.map(|folder| folder.join("uv/uv.toml")));
+    files.push("/etc/uv/uv.toml".into());
+    files
+}
+
 fn npm_files() -> Vec<PathBuf> {
     let home = variable("HOME").map(|home| Path::new(&home).join(".npmrc"));
     home.into_iter().chain([PathBuf::from("/etc/npmrc")]).collect()
@@ -105,14 +135,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_pip_and_npm_are_told_is_read() {
+    fn what_pip_uv_and_npm_are_told_is_read() {
         let none = |_: &str| None;
         let text = "[list]\nindex-url = https://wrong.example\n[global]\ncert = x\nindex-url = https://a:b@p.example/s\n";
-        let index = pip(&none, &[String::new(), text.into()]).unwrap().unwrap();
+        let index = pip(&none, &[String::new(), text.into()], &[]).unwrap().unwrap();
         assert_eq!((index.base.as_str(), index.user.is_some()), ("https://p.example/s/", true));
         let set = |name: &str| (name == "PIP_INDEX_URL").then(|| "https://e.example/simple".to_owned());
-        assert_eq!(pip(&set, &[text.into()]).unwrap().unwrap().host(), "e.example");
-        assert!(pip(&none, &[]).unwrap().is_none());
+        assert_eq!(pip(&set, &[text.into()], &[]).unwrap().unwrap().host(), "e.example");
+        assert!(pip(&none, &[], &[]).unwrap().is_none());
+        let uv = "index-url = 'https://old.example/s'\n[[index]]\nurl = 'https://more.example/s'\n[[index]]\nname = 'x'\nurl = 'https://uv.example/s'\ndefault = true\n";
+        for (text, host) in [
+            (uv, "uv.example"),
+            ("index-url = 'https://old.example/s'", "old.example"),
+            ("[pip]\nindex-url = 'https://pip.example/s'", "pip.example"),
+        ] {
+            assert_eq!(pip(&none, &[], &["[".into(), text.into()]).unwrap().unwrap().host(), host);
+        }
+        assert_eq!(pip(&none, &[text.into()], &[uv.into()]).unwrap().unwrap().host(), "p.example");
+        let set = |name: &str| {
+            (name == "UV_DEFAULT_INDEX").then(|| "own=https://u.example/s?".trim_end_matches('?').to_owned())
+        };
+        assert_eq!(pip(&set, &[], &[uv.into()]).unwrap().unwrap().host(), "u.example");
         let text = "; x\nregistry=https://n.example/r/\n//n.example/r/:_authToken=${TOKEN}\n";
         let set = |name: &str| (name == "TOKEN").then(|| "secret".to_owned());
         let index = npm(&set, &[text.into()]).unwrap().unwrap();

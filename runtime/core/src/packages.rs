@@ -1,18 +1,21 @@
 //! Packages of a sandbox: the port to those who fetch them, and their life in the file tree.
 //!
 //! A front door asks for requirements; [`present()`] says what lies in the tree; a [`Packages`] resolves the rest, fetches
-//! it and lays it out in memory; [`install()`] writes it. Nothing that a package holds runs on the host.
+//! it and lays it out in memory; [`install()`] writes it. Nothing that a package holds runs on the host; what has to be built is
+//! built in a sandbox of its own ([`BuildMachines`]).
 //!
 //! | step | module |
 //! | --- | --- |
 //! | requirements from `requirements.txt` and `package.json` | [`requirements_txt`], [`package_json`] |
 //! | what is there | [`present()`] |
 //! | resolve, fetch, lay out | [`Packages`] |
+//! | build | [`BuildMachines`] |
 //! | write, upgrade, remove | [`install()`], [`install_anew()`], [`install_and_remove()`], [`uninstall()`] |
 //! | npm's lock file, obeyed and written | [`LockFile`], [`Project`], [`Packages::lock`] |
 //! | all of it in one | [`add()`] |
 
 mod add;
+mod building;
 mod install;
 mod lists;
 mod locking;
@@ -25,8 +28,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use self::add::{Added, Adding, Group, Saving, add};
+pub use self::building::{Build, BuildMachines, Built};
 pub use self::install::{Installed, install, install_and_remove, install_anew, uninstall};
-pub use self::lists::{listed, package_json, requirements_txt};
+pub use self::lists::{RequirementsLine, listed, package_json, requirements_txt};
 pub use self::locking::{LockFile, LockRequest, LockText, Locking, Placed, Project};
 pub use self::present::{present, whole};
 use crate::sandbox::Owner;
@@ -112,6 +116,9 @@ pub struct PackageRequest {
     /// Requirements as the user wrote them: `requests[socks]>=2,<3`, `left-pad@^1`. At most
     /// [`PackageRequest::MAX_REQUIREMENTS`].
     pub requirements: Vec<String>,
+    /// Versions that packages of Python must have if they are needed, written as requirements are. At most
+    /// [`PackageRequest::MAX_REQUIREMENTS`]. Default none.
+    pub constraints: Vec<String>,
     /// What lies in the tree already; what satisfies a requirement is kept.
     pub present: Vec<Present>,
     /// What a lock file of npm names: this is fetched and nothing else, whatever is present. Empty: versions are looked for.
@@ -142,14 +149,15 @@ impl PackageRequest {
             return Err(Error::args_invalid("no package is named")
                 .with_hint("name packages, or a file with `-r requirements.txt`"));
         }
-        if self.requirements.len() > Self::MAX_REQUIREMENTS {
-            let (count, most) = (self.requirements.len(), Self::MAX_REQUIREMENTS);
+        let count = self.requirements.len().max(self.constraints.len());
+        if count > Self::MAX_REQUIREMENTS {
+            let most = Self::MAX_REQUIREMENTS;
             return Err(Error::new(
                 crate::ErrorCode::TooLarge,
                 format!("{count} requirements are more than {most}"),
             ));
         }
-        for text in &self.requirements {
+        for text in self.requirements.iter().chain(&self.constraints) {
             if text.trim().is_empty() || text.len() > Self::MAX_BYTES || text.chars().any(char::is_control) {
                 let shown: String = text.escape_debug().take(64).collect();
                 return Err(Error::args_invalid(format!("`{shown}` is not a requirement")));
@@ -219,6 +227,11 @@ pub enum PackageEvent {
         bytes: u64,
         /// Bytes in all, where the index says.
         total: Option<u64>,
+    },
+    /// A package is built from its source.
+    Building {
+        /// The package.
+        name: String,
     },
     /// An archive is unpacked.
     Unpacking {

@@ -16,6 +16,7 @@
 //! | a look at files that is no call | [`glance`] |
 //! | the files of a folder, to be put somewhere else | [`contents`] |
 //! | packages; several files, all or none; a file in pieces | [`packages`], [`whole`], [`pieces`] |
+//! | machines in which packages are built | [`building`] |
 //! | command lines, and jobs beside the calls | [`commands`], [`jobs`] |
 //! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
@@ -39,6 +40,7 @@
 mod ampersand;
 mod awake;
 mod beside;
+mod building;
 mod call;
 mod calls;
 mod closing;

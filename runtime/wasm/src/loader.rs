@@ -84,26 +84,20 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::find`] and [`Loader::engine`]; `internal` when the cache cannot be written.
-    pub(crate) fn precompile(&self, language: &GuestName) -> Result<Vec<PathBuf>> {
+    pub(crate) fn precompile(&self, language: &GuestName, metering: Metering) -> Result<PathBuf> {
         let guest = self.find(language)?;
         let (wasm, hash) = guest.read()?;
-        let artifacts = &self.parts.artifacts;
-        let mut made = Vec::new();
-        for metering in [Metering::Epoch, Metering::Fuel] {
-            let slot = self.engine(metering)?;
-            let path = artifacts.path(&slot.engine, &hash);
-            // What another architecture runs cannot be mapped here.
-            let is_made = if self.parts.settings.processors.is_elsewhere() {
-                artifacts.has(&slot.engine, &hash)?
-            } else {
-                artifacts.load(&slot.engine, &hash)?.is_some()
-            };
-            if !is_made {
-                artifacts.store(&slot.engine, &hash, &wasm)?;
-            }
-            made.push(path);
+        let (slot, artifacts) = (self.engine(metering)?, &self.parts.artifacts);
+        // What another architecture runs cannot be mapped here.
+        let is_made = if self.parts.settings.processors.is_elsewhere() {
+            artifacts.has(&slot.engine, &hash)?
+        } else {
+            artifacts.load(&slot.engine, &hash)?.is_some()
+        };
+        if !is_made {
+            artifacts.store(&slot.engine, &hash, &wasm)?;
         }
-        Ok(made)
+        Ok(artifacts.path(&slot.engine, &hash))
     }
 
     /// See [`crate::WasmProvider::precompile_kept`].

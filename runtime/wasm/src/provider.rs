@@ -103,13 +103,13 @@ impl WasmProvider {
         self.loader.ready(&language.runs_as(), Metering::Epoch).await.map(drop)
     }
 
-    /// Compiles the guest of a language into the cache, with and without fuel, unless that is done already.
-    /// Returns the artifacts. Takes seconds.
+    /// Compiles the guest of a language into the cache unless that is done already: the machine code that counts fuel, or that
+    /// which most runs use. Returns the artifact. Takes seconds.
     ///
     /// # Errors
     /// As [`Provider::eval`]; `internal` when the cache cannot be written.
-    pub fn precompile(&self, language: &GuestName) -> Result<Vec<PathBuf>> {
-        self.loader.precompile(language)
+    pub fn precompile(&self, language: &GuestName, counts_fuel: bool) -> Result<PathBuf> {
+        self.loader.precompile(language, if counts_fuel { Metering::Fuel } else { Metering::Epoch })
     }
 
     /// Compiles the guest of this SHA-256, which is another release's, into the cache, without fuel, unless that is done already.

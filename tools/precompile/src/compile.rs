@@ -7,6 +7,9 @@ use dormouse_wasm::{Allocation, GuestName, Settings, WasmProvider};
 pub(crate) fn run(language: &str) -> Result<()> {
     let settings = Settings { allocation: Allocation::OnDemand, ..Settings::new()? };
     let provider = WasmProvider::new(settings)?;
-    provider.precompile(&GuestName::parse(language)?).context("the guest does not compile")?;
+    let name = GuestName::parse(language)?;
+    for counts_fuel in [false, true] {
+        provider.precompile(&name, counts_fuel).context("the guest does not compile")?;
+    }
     Ok(())
 }

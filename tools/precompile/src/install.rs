@@ -15,9 +15,9 @@ pub(crate) fn run(into: &Path, languages: &[String], fuel: bool, architecture: A
     let provider = provider(Settings::new()?, Processors::Every(architecture))?;
     for language in languages {
         let name = GuestName::parse(language)?;
-        let made = provider.precompile(&name).with_context(|| format!("{language} does not compile"))?;
-        let [plain, counting] = made.as_slice() else { anyhow::bail!("there are two artifacts of a guest") };
-        copy_artifact(if fuel { counting } else { plain }, &into.join("artifacts"))?;
+        let made =
+            provider.precompile(&name, fuel).with_context(|| format!("{language} does not compile"))?;
+        copy_artifact(&made, &into.join("artifacts"))?;
         if !fuel {
             copy_record(&provider.component(&name)?, &into.join("guests").join(language))?;
         }

@@ -250,7 +250,8 @@ fn archive(made: &Made) -> Result<()> {
 /// What comes apart: without it an error says so, with it it works.
 fn further(made: &Made) -> Result<()> {
     let installed = Installed::of(made)?;
-    let counting = ["eval", "--fuel", "1000000000", "1 + 1"];
+    // In a language that every release has with fuel, a trial's too.
+    let counting = ["eval", "--language", "javascript", "--fuel", "1000000000", "1 + 1"];
     let refused = installed.dormouse(&counting)?;
     let complaint = text(&refused.stderr);
     ensure!(!refused.status.success() && complaint.contains("-fuel.tar.xz"), "without fuel: {complaint}");

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use dormouse::packages::Packages;
 use dormouse::{Dormouse, Language, Resolve, Result};
 use dormouse_packages::{AllowList, Index, Indexes, Mode, PackagePrograms, Settings};
 
@@ -13,7 +12,7 @@ pub(crate) fn indexes(
     arguments: &PackageArgs,
     place: &PlaceArgs,
     names: Option<Arc<dyn Resolve>>,
-) -> Result<Arc<dyn Packages>> {
+) -> Result<Arc<Indexes>> {
     let settings = parsed(arguments)?;
     // Where nothing can be fetched no folder is made.
     let cache = match settings.mode {
@@ -40,9 +39,10 @@ fn parsed(arguments: &PackageArgs) -> Result<Settings> {
 }
 
 /// Lets sandboxes have packages, and command lines `pip` and `npm`.
-pub(crate) fn offer(dormouse: &Dormouse, packages: Arc<dyn Packages>) -> Result<()> {
+pub(crate) fn offer(dormouse: &Dormouse, packages: Arc<Indexes>) -> Result<()> {
     let sandboxes = dormouse.sandboxes()?;
     let python = python(dormouse);
+    packages.build_in(sandboxes.build_machines(), python.clone());
     sandboxes.offer(Arc::new(PackagePrograms::new(packages.clone(), python.clone())));
     sandboxes.supply(packages, python);
     Ok(())

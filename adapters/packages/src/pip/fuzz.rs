@@ -8,16 +8,20 @@ use reqwest::Url;
 use super::metadata::Metadata;
 use super::page;
 use super::requirement::{self, Environment, Wanted};
-use super::wheel::Project;
+use super::wheel::{Candidate, Project};
 use crate::source::Page;
 
-/// The wheels that a page of `kind` offers of the project `name`, by version and file; none for what is no page.
+/// The files that a page of `kind` offers of the project `name`, by version; none for what is no page.
 pub fn page(body: &[u8], kind: &str) -> Option<Vec<(String, String)>> {
     let url = Url::parse("http://localhost/simple/name/").ok()?;
     let files = page::read(&Page { kind: kind.into(), url, body: body.to_vec() })?;
     let (name, environment): (PackageName, _) = ("name".parse().ok()?, Environment::new("3.14.0").ok()?);
-    let project = Project::new(&name, files, &environment, None);
-    Some(project.wheels.into_iter().map(|(version, wheel)| (version.to_string(), wheel.filename)).collect())
+    let project = Project::new(&name, files, &environment, None, true);
+    let filename = |candidate| match candidate {
+        Candidate::Wheel(wheel) => wheel.filename,
+        Candidate::Sdist(sdist) => sdist.filename,
+    };
+    Some(project.candidates.into_iter().map(|(version, one)| (version.to_string(), filename(one))).collect())
 }
 
 /// The requirements of a `METADATA` of `name` 1.0.
@@ -41,7 +45,7 @@ pub fn metadata(text: &[u8]) -> Result<Vec<String>> {
 /// `args_invalid`, `capability_unavailable`.
 pub fn requirement(text: &str) -> Result<(String, bool)> {
     let environment = Environment::new("3.14.0")?;
-    let _hashed = Wanted::parse(&[text.to_owned()], &environment);
+    let _hashed = Wanted::parse(&[text.to_owned()], &[text.to_owned()], &environment);
     let requirement = requirement::parse(text)?;
     let _range = requirement::range(&requirement);
     let applies = environment.applies(&requirement.marker, &[]);

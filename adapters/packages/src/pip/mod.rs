@@ -2,18 +2,21 @@
 
 pub(crate) mod fuzz;
 mod layout;
+pub(crate) mod lock;
 mod metadata;
 mod page;
 mod requirement;
 mod resolve;
+mod sdist;
 mod wheel;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dormouse_core::packages::{
-    Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest, Present,
+    BuildMachines, Fetched, Package, PackageEvent, PackageManager, PackageProgress, PackageRequest, Present,
 };
+use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::stream::{StreamExt as _, TryStreamExt as _};
 use pep440_rs::Version;
@@ -22,7 +25,8 @@ use pep508_rs::PackageName;
 use self::metadata::Metadata;
 use self::requirement::{Environment, Wanted};
 use self::resolve::{Known, Step};
-use self::wheel::{Project, Wheel};
+use self::sdist::Sdist;
+use self::wheel::{Candidate, Project, Wheel};
 use crate::allow::AllowList;
 use crate::archive;
 use crate::settings::{Index, Settings};
@@ -45,6 +49,9 @@ struct Call<'a> {
     source: &'a Source,
     settings: &'a Settings,
     index: &'a Index,
+    /// Where source distributions are built; none: they are not taken.
+    machines: Option<&'a dyn BuildMachines>,
+    owner: Owner,
     progress: PackageProgress<'a>,
     environment: Environment,
     wanted: Wanted,
@@ -52,27 +59,30 @@ struct Call<'a> {
     kept: Mutex<Kept>,
 }
 
-/// Wheels that were fetched for their description, until they are unpacked.
+/// Wheels that were fetched for their description, until they are unpacked, and those that were built.
 #[derive(Default)]
 struct Kept {
     wheels: HashMap<String, Vec<u8>>,
     bytes: u64,
+    built: HashMap<(PackageName, Version), (String, Vec<u8>)>,
+    builds: usize,
 }
 
 pub(crate) async fn fetch(
     source: &Source,
     settings: &Settings,
-    index: &Index,
+    (index, machines): (&Index, Option<&dyn BuildMachines>),
     request: &PackageRequest,
     progress: PackageProgress<'_>,
 ) -> Result<Fetched> {
     let environment = Environment::new(&request.python)?;
-    let wanted = Wanted::parse(&request.requirements, &environment)?;
+    let wanted = Wanted::parse(&request.requirements, &request.constraints, &environment)?;
     for requirement in &wanted.requirements {
         allowed(settings, &requirement.name)?;
     }
     let (notes, kept) = (Notes::default(), Mutex::default());
-    let call = Call { source, settings, index, progress, environment, wanted, notes, kept };
+    let owner = request.owner.clone();
+    let call = Call { source, settings, index, machines, owner, progress, environment, wanted, notes, kept };
     let (known, solution) = call.solve(request).await?;
     if solution.len() > settings.bounds.packages {
         let (count, most) = (solution.len(), settings.bounds.packages);
@@ -116,7 +126,7 @@ impl Call<'_> {
             }
             let projects = self.projects(&known, missing.projects).await?;
             known.projects.extend(projects);
-            let metadata = self.metadata(&known, missing.metadata).await?;
+            let metadata = self.metadata(&mut known, missing.metadata).await?;
             known.metadata.extend(metadata);
         }
     }
@@ -144,10 +154,10 @@ impl Call<'_> {
             return Ok(Project { missing: true, ..Project::default() });
         };
         let (environment, name) = (self.environment.clone(), name.clone());
-        let pins = self.wanted.hashes.get(&name).cloned();
+        let (pins, builds) = (self.wanted.hashes.get(&name).cloned(), self.machines.is_some());
         let files = blocking(move || {
             let files = page::read(&page)?;
-            Some(Project::new(&name, files, &environment, pins.as_deref()))
+            Some(Project::new(&name, files, &environment, pins.as_deref(), builds))
         });
         files.await?.ok_or_else(|| {
             unavailable(format!("the package index at {} answered in an unknown form", self.index.host()))
@@ -157,18 +167,95 @@ impl Call<'_> {
 
     async fn metadata(
         &self,
-        known: &Known,
+        known: &mut Known,
         wanted: HashSet<(PackageName, Version)>,
     ) -> Result<Vec<((PackageName, Version), Arc<Metadata>)>> {
-        let wheels = wanted.into_iter().filter_map(|(name, version)| {
-            let wheel = known.projects.get(&name)?.wheels.get(&version)?.clone();
-            Some((name, version, wheel))
-        });
-        let read = wheels.map(|(name, version, wheel)| async move {
+        let (mut wheels, mut sources) = (Vec::new(), Vec::new());
+        for (name, version) in wanted {
+            match known.projects.get(&name).and_then(|project| project.candidates.get(&version)) {
+                Some(Candidate::Wheel(wheel)) => wheels.push((name, version, wheel.clone())),
+                Some(Candidate::Sdist(sdist)) => sources.push((name, version, sdist.clone())),
+                None => {}
+            }
+        }
+        let read = wheels.into_iter().map(|(name, version, wheel)| async move {
             let metadata = self.metadata_of(&name, &version, &wheel).await?;
             Ok::<_, Error>(((name, version), Arc::new(metadata)))
         });
-        futures::stream::iter(read).buffer_unordered(AT_ONCE).try_collect().await
+        let mut all: Vec<_> = futures::stream::iter(read).buffer_unordered(AT_ONCE).try_collect().await?;
+        // One after the other: each takes the memory of a sandbox.
+        for (name, version, sdist) in sources {
+            let metadata = match self.built_metadata(&name, &version, &sdist).await? {
+                Ok(metadata) => metadata,
+                Err(why) => {
+                    let unusable = Some(why.clone());
+                    known.unbuilt.push((name.clone(), version.clone(), why));
+                    Metadata { unusable, ..Metadata::default() }
+                }
+            };
+            all.push(((name, version), Arc::new(metadata)));
+        }
+        Ok(all)
+    }
+
+    /// What a version depends on that has to be built: nobody knows it before.
+    async fn built_metadata(
+        &self,
+        name: &PackageName,
+        version: &Version,
+        sdist: &Sdist,
+    ) -> Result<Result<Metadata, String>> {
+        let (label, packed) = match self.wheel_of(name, sdist).await? {
+            Ok(made) => made,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (read, shown) = (label.clone(), sdist.filename.clone());
+        let (text, packed) = blocking(move || {
+            let text = archive::wheel_file(&read, &packed, ".dist-info/METADATA", MAX_TEXT);
+            (text, packed)
+        })
+        .await?;
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return Ok(Err(error.message().to_owned())),
+        };
+        let metadata = Metadata::read(&text, name, version, &self.environment);
+        if let Some(why) = metadata.unusable {
+            return Ok(Err(why));
+        }
+        self.notes
+            .add(&format!("`{shown}` is a source distribution; its wheel was built in a sandbox of its own"));
+        let mut kept = self.kept();
+        let held: usize = kept.built.values().map(|(_, bytes)| bytes.len()).sum();
+        if (held + packed.len()) as u64 > self.settings.bounds.unpacked {
+            return Ok(Err("the wheels that were built have more bytes than one call may have".into()));
+        }
+        kept.built.insert((name.clone(), version.clone()), (label, packed));
+        Ok(Ok(metadata))
+    }
+
+    /// Counts one more build; how many there are with it.
+    fn count_build(&self) -> usize {
+        let mut kept = self.kept();
+        kept.builds += 1;
+        kept.builds
+    }
+
+    /// Packages that a build needs, as they lie below a prefix. They are wheels, whatever the call itself may build.
+    async fn isolated(&self, requirements: &[String]) -> Result<Fetched> {
+        let request = PackageRequest {
+            owner: self.owner.clone(),
+            manager: PackageManager::Pip,
+            requirements: requirements.to_vec(),
+            constraints: Vec::new(),
+            present: Vec::new(),
+            locked: Vec::new(),
+            project: None,
+            upgrade: false,
+            python: self.environment.python.to_string(),
+        };
+        request.check()?;
+        fetch(self.source, self.settings, (self.index, None), &request, self.progress).await
     }
 
     /// What a version depends on: from the index's own file where it offers one with a hash, else from the wheel.
@@ -226,23 +313,33 @@ impl Call<'_> {
         }
         new.sort();
         let mut left = self.settings.bounds.unpacked;
-        let found =
-            |(name, version): &(PackageName, Version)| known.projects.get(name)?.wheels.get(version).cloned();
-        let wheels: Vec<Wheel> = new.iter().filter_map(found).collect();
         // In order, a few ahead: so that no more lie in memory than are on their way.
-        let archives = wheels.into_iter().map(|wheel| async move {
-            let packed = self.packed(&wheel).await?;
-            Ok::<_, Error>((wheel, packed))
+        let found = |(name, version): &(PackageName, Version)| {
+            let built = self.kept().built.remove(&(name.clone(), version.clone()));
+            let candidate = known.projects.get(name).and_then(|project| project.candidates.get(version));
+            (built, candidate.cloned())
+        };
+        let chosen: Vec<_> = new.iter().map(found).collect();
+        let archives = chosen.into_iter().map(|chosen| async move {
+            match chosen {
+                (Some(built), _) => Ok(built),
+                (None, Some(Candidate::Wheel(wheel))) => {
+                    let packed = self.packed(&wheel).await?;
+                    Ok((wheel.filename, packed))
+                }
+                _ => Err(Error::new(ErrorCode::Internal, "a package that was chosen is not there")),
+            }
         });
         let mut archives = futures::stream::iter(archives).buffered(AT_ONCE / 2);
         let mut order = new.iter();
-        while let (Some((wheel, packed)), Some((name, version))) = (archives.try_next().await?, order.next())
+        while let (Some((filename, packed)), Some((name, version))) =
+            (archives.try_next().await?, order.next())
         {
             (self.progress)(PackageEvent::Unpacking { name: name.to_string() });
             let plan = layout::Plan {
                 name: name.clone(),
                 version: version.clone(),
-                filename: wheel.filename.clone(),
+                filename,
                 python: request.python.clone(),
                 asked: self.wanted.requirements.iter().any(|wanted| wanted.name == *name),
             };
@@ -252,6 +349,9 @@ impl Call<'_> {
         }
         fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
         fetched.satisfied.sort_by(|a, b| a.path.cmp(&b.path));
+        for (name, version, why) in &known.unbuilt {
+            self.notes.add(&format!("versions that do without `{name}` {version} were chosen: {why}"));
+        }
         for note in broken(&request.present, &fetched.packages, &self.environment) {
             self.notes.add(&note);
         }

@@ -64,36 +64,62 @@ impl Environment {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) requirements: Vec<Requirement>,
+    /// What bounds the versions of packages that are needed, by name.
+    pub(crate) constraints: HashMap<PackageName, Ranges<Version>>,
     /// The only hashes that a package may have, for those with `--hash`.
     pub(crate) hashes: HashMap<PackageName, Vec<Digest>>,
 }
 
 impl Wanted {
-    pub(crate) fn parse(texts: &[String], environment: &Environment) -> Result<Self> {
-        let mut wanted = Self { requirements: Vec::new(), hashes: HashMap::new() };
+    pub(crate) fn parse(texts: &[String], constraints: &[String], environment: &Environment) -> Result<Self> {
+        let mut wanted =
+            Self { requirements: Vec::new(), constraints: HashMap::new(), hashes: HashMap::new() };
         for text in texts {
-            let (plain, hashes) = text
-                .split_once(" --hash")
-                .map_or((text.as_str(), None), |(plain, _)| (plain, Some(&text[plain.len()..])));
-            let requirement = parse(plain.trim())?;
-            if !environment.applies(&requirement.marker, &[]) {
-                continue;
+            let (requirement, hashes) = read(text)?;
+            if environment.applies(&requirement.marker, &[]) {
+                wanted.pin(&requirement.name, hashes);
+                wanted.requirements.push(requirement);
             }
-            for part in hashes.unwrap_or_default().split_whitespace() {
-                let digest = part.strip_prefix("--hash=sha256:").and_then(Digest::sha256);
-                let Some(digest) = digest else {
-                    return Err(Error::args_invalid(format!(
-                        "`{}` has a hash that is not read",
-                        shown(text)
-                    ))
-                    .with_hint("write `--hash=sha256:` and 64 hexadecimal digits"));
+        }
+        for text in constraints {
+            let (constraint, hashes) = read(text)?;
+            if !constraint.extras.is_empty() {
+                return Err(Error::args_invalid(format!("`{}` is a constraint with extras", shown(text)))
+                    .with_hint("name the extras in a requirement"));
+            }
+            if environment.applies(&constraint.marker, &[]) {
+                wanted.pin(&constraint.name, hashes);
+                let bound = range(&constraint);
+                let both = match wanted.constraints.get(&constraint.name) {
+                    Some(other) => other.intersection(&bound),
+                    None => bound,
                 };
-                wanted.hashes.entry(requirement.name.clone()).or_default().push(digest);
+                wanted.constraints.insert(constraint.name, both);
             }
-            wanted.requirements.push(requirement);
         }
         Ok(wanted)
     }
+
+    fn pin(&mut self, name: &PackageName, hashes: Vec<Digest>) {
+        if !hashes.is_empty() {
+            self.hashes.entry(name.clone()).or_default().extend(hashes);
+        }
+    }
+}
+
+/// Reads a requirement with its `--hash` options.
+fn read(text: &str) -> Result<(Requirement, Vec<Digest>)> {
+    let (plain, hashes) =
+        text.split_once(" --hash").map_or((text, None), |(plain, _)| (plain, Some(&text[plain.len()..])));
+    let requirement = parse(plain.trim())?;
+    let digest = |part: &str| {
+        part.strip_prefix("--hash=sha256:").and_then(Digest::sha256).ok_or_else(|| {
+            Error::args_invalid(format!("`{}` has a hash that is not read", shown(text)))
+                .with_hint("write `--hash=sha256:` and 64 hexadecimal digits")
+        })
+    };
+    let hashes = hashes.unwrap_or_default().split_whitespace().map(digest).collect::<Result<_>>()?;
+    Ok((requirement, hashes))
 }
 
 /// Reads one requirement. Addresses are not taken, nor markers that would take long to read: brackets are read by
@@ -235,9 +261,9 @@ mod tests {
         }
         assert!(parse("x; 'in and or (((' == sys_platform and (os_name == 'in' or 'a' in os_name)").is_ok());
         let environment = Environment::new("3.14.0").unwrap();
-        assert!(Wanted::parse(&["x --hash=md5:00".into()], &environment).is_err());
+        assert!(Wanted::parse(&["x --hash=md5:00".into()], &[], &environment).is_err());
         let digest = "0".repeat(64);
-        let wanted = Wanted::parse(&[format!("x==1 --hash=sha256:{digest}")], &environment).unwrap();
+        let wanted = Wanted::parse(&[format!("x==1 --hash=sha256:{digest}")], &[], &environment).unwrap();
         assert_eq!(wanted.hashes.len(), 1);
     }
 }

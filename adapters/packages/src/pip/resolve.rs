@@ -17,7 +17,7 @@ use pubgrub::{
 
 use super::metadata::Metadata;
 use super::requirement::{Environment, Wanted, range};
-use super::wheel::Project;
+use super::wheel::{Candidate, Project};
 
 /// Longest time of one search.
 const TIME: Duration = Duration::from_secs(20);
@@ -55,7 +55,10 @@ pub(crate) struct Known {
     pub(crate) projects: HashMap<PackageName, Arc<Project>>,
     pub(crate) metadata: HashMap<(PackageName, Version), Arc<Metadata>>,
     pub(crate) present: HashMap<PackageName, There>,
+    /// The versions whose build failed, and why, in that order. No source of their projects is tried again.
+    pub(crate) unbuilt: Vec<(PackageName, Version, String)>,
     asked: Vec<Requirement>,
+    constraints: HashMap<PackageName, Versions>,
     /// Those whose newest version is wanted.
     upgrade: HashSet<PackageName>,
     environment: Environment,
@@ -73,7 +76,9 @@ impl Known {
             projects: HashMap::new(),
             metadata: HashMap::new(),
             present: there.collect(),
+            unbuilt: Vec::new(),
             asked: wanted.requirements.clone(),
+            constraints: wanted.constraints.clone(),
             upgrade: names.filter(|_| upgrade).collect(),
             environment,
         }
@@ -164,6 +169,20 @@ impl Run {
         })
     }
 
+    /// The versions of a project that can be had, the oldest first.
+    fn versions<'a>(
+        &self,
+        name: &PackageName,
+        project: &'a Project,
+    ) -> impl DoubleEndedIterator<Item = &'a Version> + use<'a> {
+        let no_source = self.known.unbuilt.iter().any(|(unbuilt, ..)| unbuilt == name);
+        let had = project.candidates.iter().filter(move |(_, candidate)| match candidate {
+            Candidate::Wheel(_) => true,
+            Candidate::Sdist(_) => !no_source,
+        });
+        had.map(|(version, _)| version)
+    }
+
     /// What is there, if it is to be kept.
     fn kept(&self, name: &PackageName) -> Option<&There> {
         self.known.present.get(name).filter(|_| !self.known.upgrade.contains(name))
@@ -192,7 +211,7 @@ impl DependencyProvider for Run {
     fn prioritize(&self, id: &Id, range: &Versions, stats: &PackageResolutionStatistics) -> Self::Priority {
         let Id::Project(name, _) = id else { return (u32::MAX, std::cmp::Reverse(0)) };
         let fitting = match self.known.projects.get(name) {
-            Some(project) => project.wheels.keys().filter(|version| range.contains(version)).count(),
+            Some(project) => self.versions(name, project).filter(|version| range.contains(version)).count(),
             None if self.kept(name).is_some_and(|there| range.contains(&there.version)) => 1,
             None => {
                 // Asked about together with the others that are not known.
@@ -208,7 +227,8 @@ impl DependencyProvider for Run {
         if let Some(there) = self.kept(name).filter(|there| range.contains(&there.version)) {
             return Ok(Some(there.version.clone()));
         }
-        let fitting = self.project(name)?.wheels.keys().rev().filter(|version| range.contains(version));
+        let fitting =
+            self.versions(name, self.project(name)?).rev().filter(|version| range.contains(version));
         // As pip: what is not final only when nothing else fits, or when a bound asks for it.
         let asked = self.known.asks_for_early(name);
         let mut fitting = fitting.peekable();
@@ -241,7 +261,10 @@ impl DependencyProvider for Run {
             if !self.known.environment.applies(&requirement.marker, &extras) {
                 continue;
             }
-            let bound = range(requirement);
+            let bound = match self.known.constraints.get(&requirement.name) {
+                Some(constraint) => range(requirement).intersection(constraint),
+                None => range(requirement),
+            };
             let with = requirement.extras.iter().map(|extra| Some(extra.clone()));
             for extra in with.chain([None]) {
                 let id = Id::Project(requirement.name.clone(), extra);
@@ -286,27 +309,35 @@ impl Known {
             return Error::new(ErrorCode::CapabilityUnavailable, why.clone())
                 .with_hint("have the operator add it to `--package-allow` (`DORMOUSE_PACKAGE_ALLOW`)");
         }
-        if let Some((name, _)) = projects().find(|(_, project)| project.unpinned && project.wheels.is_empty())
+        if let Some((name, _)) =
+            projects().find(|(_, project)| project.unpinned && project.candidates.is_empty())
         {
             let message = format!("no wheel of `{name}` has one of the hashes that were asked for");
             return Error::new(ErrorCode::PackageRefused, message)
                 .with_hint("nothing was installed; look at the `--hash` options");
         }
+        // The first: others were only tried because of it.
+        if let Some((name, version, why)) = self.unbuilt.first() {
+            let message = format!("`{name}` {version} has no wheel of pure Python, and {why}");
+            return Error::new(ErrorCode::CapabilityUnavailable, message).with_hint(
+                "packages with native code need the Docker provider; an older version may be pure Python",
+            );
+        }
         let native = projects().find_map(|(name, project)| {
-            let (version, files) = project.others.as_ref()?;
-            project.wheels.is_empty().then_some((name, version, files))
+            let (version, file, more) = project.others.as_ref()?;
+            project.candidates.is_empty().then_some((name, version, file, more))
         });
-        if let Some((name, version, files)) = native {
+        if let Some((name, version, file, more)) = native {
+            let more = if *more == 0 { String::new() } else { format!(" and {more} more") };
             let message = format!(
-                "`{name}` {version} has no wheel of pure Python for this sandbox; there are {}",
-                files.join(", ")
+                "`{name}` {version} has no wheel of pure Python for this sandbox, only `{file}`{more}"
             );
             return Error::new(ErrorCode::CapabilityUnavailable, message)
                 .with_hint("packages with native code need the Docker provider");
         }
         let told: String = told.chars().take(MAX_TOLD).collect();
         let older = projects().find_map(|(name, project)| {
-            let (version, _) = project.others.as_ref()?;
+            let (version, ..) = project.others.as_ref()?;
             Some(format!("; `{name}` {version} is there, but not as a wheel of pure Python for this sandbox"))
         });
         let message = format!("no versions satisfy all requirements: {}", told.replace('\n', " "));

@@ -8,10 +8,8 @@ use reqwest::Url;
 
 use super::page::File;
 use super::requirement::Environment;
+use super::sdist::Sdist;
 use crate::digest::Digest;
-
-/// Most files of other kinds that an error names.
-const NAMED: usize = 4;
 
 /// A wheel that can be used.
 #[derive(Clone, Debug)]
@@ -23,12 +21,20 @@ pub(crate) struct Wheel {
     pub(crate) metadata: Option<(Url, Digest)>,
 }
 
+/// What a version of a project is had from.
+#[derive(Clone, Debug)]
+pub(crate) enum Candidate {
+    Wheel(Wheel),
+    /// It has no wheel that can be used.
+    Sdist(Sdist),
+}
+
 /// What an index has of a project.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Project {
-    pub(crate) wheels: BTreeMap<Version, Wheel>,
-    /// Files of the newest version that has no usable wheel.
-    pub(crate) others: Option<(Version, Vec<String>)>,
+    pub(crate) candidates: BTreeMap<Version, Candidate>,
+    /// The newest version that has no usable wheel, one of its files, and how many there are besides.
+    pub(crate) others: Option<(Version, String, usize)>,
     /// Wheels were left out because they have another hash than was asked for.
     pub(crate) unpinned: bool,
     /// The index has no such project.
@@ -43,21 +49,24 @@ impl Project {
         files: Vec<File>,
         environment: &Environment,
         pins: Option<&[Digest]>,
+        builds: bool,
     ) -> Self {
         let mut project = Self::default();
         let mut others: BTreeMap<Version, Vec<String>> = BTreeMap::new();
         for file in files {
-            let Some(parsed) = Name::parse(&file.filename).filter(|parsed| parsed.project == *name) else {
-                if let Some(version) = source_version(name, &file.filename) {
-                    others.entry(version).or_default().push(file.filename);
-                }
+            let wheel = Name::parse(&file.filename).filter(|parsed| parsed.project == *name);
+            let source = || source_version(name, &file.filename);
+            let Some(version) = wheel.as_ref().map(|wheel| wheel.version.clone()).or_else(source) else {
                 continue;
             };
             if file.yanked {
                 continue;
             }
+            let can_be = wheel
+                .as_ref()
+                .map_or(builds && file.filename.ends_with(".tar.gz"), |wheel| wheel.pure(environment.minor));
             let unusable = match &file.digest {
-                _ if !parsed.pure(environment.minor) => String::new(),
+                _ if !can_be => String::new(),
                 None => " (without a SHA-256)".into(),
                 Some(digest) if pins.is_some_and(|pins| !pins.contains(digest)) => {
                     project.unpinned = true;
@@ -68,27 +77,34 @@ impl Project {
                     format!(" (for Python {})", python.chars().take(40).collect::<String>())
                 }
                 Some(digest) => {
-                    let metadata = file.metadata.map(|digest| {
-                        let mut url = file.url.clone();
-                        url.set_path(&format!("{}.metadata", url.path()));
-                        (url, digest)
-                    });
-                    let (filename, digest) = (file.filename, digest.clone());
-                    project
-                        .wheels
-                        .insert(parsed.version, Wheel { filename, url: file.url, digest, metadata });
+                    project.add(version, wheel.is_some(), digest.clone(), file);
                     continue;
                 }
             };
-            others.entry(parsed.version).or_default().push(format!("{}{unusable}", file.filename));
+            others.entry(version).or_default().push(format!("{}{unusable}", file.filename));
         }
-        others.retain(|version, _| !project.wheels.contains_key(version));
+        others.retain(|version, _| !project.candidates.contains_key(version));
         project.others = others.pop_last().map(|(version, mut files)| {
             files.sort_by_key(|name| !name.contains(".whl"));
-            files.truncate(NAMED);
-            (version, files)
+            let more = files.len().saturating_sub(1);
+            (version, files.into_iter().next().unwrap_or_default(), more)
         });
         project
+    }
+
+    /// Adds a file that can be used. A wheel takes the place of a source distribution.
+    fn add(&mut self, version: Version, is_wheel: bool, digest: Digest, file: File) {
+        let (filename, url) = (file.filename, file.url);
+        if !is_wheel {
+            self.candidates.entry(version).or_insert(Candidate::Sdist(Sdist { filename, url, digest }));
+            return;
+        }
+        let metadata = file.metadata.map(|digest| {
+            let mut beside = url.clone();
+            beside.set_path(&format!("{}.metadata", beside.path()));
+            (beside, digest)
+        });
+        self.candidates.insert(version, Candidate::Wheel(Wheel { filename, url, digest, metadata }));
     }
 }
 

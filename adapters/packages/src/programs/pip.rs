@@ -1,19 +1,27 @@
 //! `pip install`, `uninstall`, `list`, `freeze`, `show`.
 
-use dormouse_core::packages::{Adding, PackageManager, Present, add, present, requirements_txt, uninstall};
+use dormouse_core::packages::{
+    Adding, PackageManager, Present, RequirementsLine, add, present, requirements_txt, uninstall,
+};
 use dormouse_core::sandbox::{Files, Owner};
-use dormouse_core::{ProgramCall, ProgramEnd, Result};
+use dormouse_core::{GuestPath, ProgramCall, ProgramEnd, Result};
 use serde_json::json;
 
-use super::{PackagePrograms, seen_from, text, usage};
+use super::{PackagePrograms, below, seen_from, text, usage};
+use crate::pip::lock;
 
 const MANAGER: PackageManager = PackageManager::Pip;
+
+/// Most files of requirements that one command reads.
+const MAX_LISTS: usize = 64;
 
 const HELP: &str = "\
 Usage: pip <command> [options]
 
 Commands:
-  install [-r FILE] [-U] REQUIREMENT...   Install pure-Python wheels below ~/.local; -t DIR, --target=DIR: in DIR itself
+  install [-r FILE] [-c FILE] [-U] REQUIREMENT...
+                                          Install packages of pure Python below ~/.local; -r: those of a requirements.txt or
+                                          a pylock.toml; -c: in these versions; -t DIR, --target=DIR: in DIR itself
   uninstall [-y] NAME...                  Remove packages
   list [--format=columns|freeze|json]     List what is installed
   freeze                                  List it as requirements
@@ -65,7 +73,7 @@ async fn install(
     files: &mut dyn Files,
     words: &[&str],
 ) -> Result<ProgramEnd> {
-    let mut requirements = Vec::new();
+    let mut lists = Lists::default();
     let (mut upgrade, mut quiet, mut target) = (false, false, None);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -73,7 +81,11 @@ async fn install(
         match option {
             "-r" | "--requirement" => {
                 let file = joined.or_else(|| rest.next().copied()).ok_or_else(|| usage("-r needs a file"))?;
-                requirements.extend(requirements_txt(&text(files, &seen_from(call, file)?).await?)?);
+                lists.read(files, seen_from(call, file)?, Kind::Requirements).await?;
+            }
+            "-c" | "--constraint" => {
+                let file = joined.or_else(|| rest.next().copied()).ok_or_else(|| usage("-c needs a file"))?;
+                lists.read(files, seen_from(call, file)?, Kind::Constraints).await?;
             }
             "-t" | "--target" => {
                 let folder = joined.or_else(|| rest.next().copied()).filter(|folder| !folder.is_empty());
@@ -92,9 +104,10 @@ async fn install(
                     path.escape_debug()
                 )));
             }
-            requirement => requirements.push(requirement.to_owned()),
+            requirement => lists.requirements.push(requirement.to_owned()),
         }
     }
+    let Lists { requirements, constraints, .. } = lists;
     if requirements.is_empty() {
         return Err(usage("You must give at least one requirement to install"));
     }
@@ -102,6 +115,7 @@ async fn install(
         owner: owner.clone(),
         manager: MANAGER,
         requirements,
+        constraints,
         locked: Vec::new(),
         locking: None,
         upgrade,
@@ -130,13 +144,62 @@ async fn install(
     })
 }
 
+/// What the lines of a file are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Requirements,
+    Constraints,
+}
+
+/// What a command line and the files that it names ask for.
+#[derive(Default)]
+struct Lists {
+    requirements: Vec<String>,
+    constraints: Vec<String>,
+    files: usize,
+}
+
+impl Lists {
+    /// Reads a file and those that it names.
+    async fn read(&mut self, files: &mut dyn Files, path: GuestPath, kind: Kind) -> Result<()> {
+        let mut left = vec![(path, kind)];
+        while let Some((path, kind)) = left.pop() {
+            self.files += 1;
+            if self.files > MAX_LISTS {
+                return Err(usage(format!("the files of requirements name more than {MAX_LISTS} others")));
+            }
+            let list = text(files, &path).await?;
+            let to = match kind {
+                Kind::Requirements => &mut self.requirements,
+                Kind::Constraints => &mut self.constraints,
+            };
+            if lock::is_lock(path.as_str()) {
+                to.extend(lock::requirements(&list)?);
+                continue;
+            }
+            let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+            let named = |file: &str| below(folder, file);
+            for line in requirements_txt(&list)? {
+                match line {
+                    RequirementsLine::Requirement(requirement) => to.push(requirement),
+                    // What constraints name are constraints.
+                    RequirementsLine::Requirements(file) => left.push((named(&file)?, kind)),
+                    RequirementsLine::Constraints(file) => left.push((named(&file)?, Kind::Constraints)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// An option, and the value that is joined to it.
 fn option(word: &str) -> (&str, Option<&str>) {
     match word.split_once('=') {
         Some((name, value)) if name.starts_with("--") => return (name, Some(value)),
         _ => {}
     }
-    let short = ["-r", "-t", "-e", "-i"].into_iter().find_map(|name| Some((name, word.strip_prefix(name)?)));
+    let short =
+        ["-r", "-c", "-t", "-e", "-i"].into_iter().find_map(|name| Some((name, word.strip_prefix(name)?)));
     match short {
         Some((name, value)) if !value.is_empty() => (name, Some(value)),
         _ => (word, None),

@@ -6,6 +6,7 @@ mod abuse;
 mod build;
 mod indexes;
 mod install;
+mod lists;
 mod npm;
 mod pip;
 mod programs;
@@ -36,6 +37,7 @@ fn request(manager: PackageManager, requirements: &[&str]) -> PackageRequest {
         owner: Owner::local(),
         manager,
         requirements: requirements.iter().map(|&text| text.to_owned()).collect(),
+        constraints: Vec::new(),
         present: Vec::new(),
         locked: Vec::new(),
         project: None,

@@ -18,7 +18,7 @@ async fn npm(server: &Server, sandbox: &mut Sandbox, line: &str) -> (u8, String)
 }
 
 /// The same of any program.
-async fn run(server: &Server, sandbox: &mut Sandbox, program: &str, line: &str) -> (u8, String) {
+pub(crate) async fn run(server: &Server, sandbox: &mut Sandbox, program: &str, line: &str) -> (u8, String) {
     let packages = Arc::new(Indexes::new(settings(server)).unwrap());
     let call = ProgramCall {
         name: program.into(),

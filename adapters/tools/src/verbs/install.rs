@@ -91,8 +91,13 @@ async fn run(services: &Services, caller: &Caller, asked: Install) -> Result<Ans
     let output = caller.output.clone();
     // A word for each archive; the bytes in between would be too many.
     let progress = move |event: PackageEvent| {
-        if let (PackageEvent::Unpacking { name }, Some(output)) = (event, &output) {
-            output.write(Stream::Stderr, format!("unpacking {name}\n").as_bytes());
+        let said = match event {
+            PackageEvent::Building { name } => format!("building {name}\n"),
+            PackageEvent::Unpacking { name } => format!("unpacking {name}\n"),
+            PackageEvent::Resolving { .. } | PackageEvent::Downloading { .. } => return,
+        };
+        if let Some(output) = &output {
+            output.write(Stream::Stderr, said.as_bytes());
         }
     };
     let (handle, manager) = (found(&sandbox), manager.into());

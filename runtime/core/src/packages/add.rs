@@ -58,6 +58,8 @@ pub struct Adding {
     pub manager: PackageManager,
     /// As users write them: `requests>=2`, `left-pad@^1`.
     pub requirements: Vec<String>,
+    /// As in [`PackageRequest::constraints`].
+    pub constraints: Vec<String>,
     /// What a lock file of npm names: then `node_modules` holds this afterwards and nothing else. Empty: there is none.
     pub locked: Vec<Locked>,
     /// How the lock file of npm is obeyed and written, where `locked` is empty. Default: neither.
@@ -117,6 +119,7 @@ pub async fn add(
         owner: adding.owner.clone(),
         manager,
         requirements: adding.requirements.clone(),
+        constraints: adding.constraints.clone(),
         present,
         locked: adding.locked.clone(),
         project,

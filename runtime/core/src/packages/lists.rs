@@ -8,12 +8,23 @@ use crate::{Error, ErrorCode, Result};
 /// Largest list, in bytes (1 MiB).
 const MAX: usize = 1 << 20;
 
-/// The requirements of a `requirements.txt`: comments, continued lines and `--hash` options are understood.
+/// One line of a `requirements.txt`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequirementsLine {
+    /// A requirement, with its `--hash` options.
+    Requirement(String),
+    /// `-r FILE`: the requirements of another file, named as seen from this one.
+    Requirements(String),
+    /// `-c FILE`: the constraints of another file, likewise.
+    Constraints(String),
+}
+
+/// The lines of a `requirements.txt`: comments, continued lines, `--hash`, `-r` and `-c` are understood.
 ///
 /// # Errors
-/// `args_invalid` for any other option (`-r`, `-e`, `--index-url`), naming the line; `too_large` past 1 MiB or
+/// `args_invalid` for any other option (`-e`, `--index-url`), naming the line; `too_large` past 1 MiB or
 /// [`PackageRequest::MAX_REQUIREMENTS`].
-pub fn requirements_txt(text: &str) -> Result<Vec<String>> {
+pub fn requirements_txt(text: &str) -> Result<Vec<RequirementsLine>> {
     bounded(text.len())?;
     let mut found = Vec::new();
     let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
@@ -33,17 +44,41 @@ pub fn requirements_txt(text: &str) -> Result<Vec<String>> {
         if line.is_empty() {
             continue;
         }
-        let other = line.split_whitespace().find(|word| word.starts_with('-') && !word.starts_with("--hash"));
-        if let Some(option) = other {
-            let shown: String = option.escape_debug().take(64).collect();
-            let message = format!("line {} has the option `{shown}`, which is not supported", number + 1);
-            return Err(Error::args_invalid(message)
-                .with_hint("write one requirement a line; the index is the operator's"));
-        }
-        found.push(line.to_owned());
+        found.push(match other_file(line) {
+            Some(file) => file,
+            None => {
+                let is_other = |word: &&str| word.starts_with('-') && !word.starts_with("--hash");
+                if let Some(option) = line.split_whitespace().find(is_other) {
+                    let shown: String = option.escape_debug().take(64).collect();
+                    let message =
+                        format!("line {} has the option `{shown}`, which is not supported", number + 1);
+                    return Err(Error::args_invalid(message)
+                        .with_hint("write one requirement a line; the index is the operator's"));
+                }
+                RequirementsLine::Requirement(line.to_owned())
+            }
+        });
         counted(found.len())?;
     }
     Ok(found)
+}
+
+/// The file that a line names with `-r` or `-c`.
+fn other_file(line: &str) -> Option<RequirementsLine> {
+    for (names, of) in [
+        (["--requirement", "-r"], RequirementsLine::Requirements as fn(String) -> RequirementsLine),
+        (["--constraint", "-c"], RequirementsLine::Constraints),
+    ] {
+        for name in names {
+            let Some(rest) = line.strip_prefix(name) else { continue };
+            let file = rest.trim_start_matches(['=', ' ', '\t']);
+            let is_apart = file.len() < rest.len() || name.len() == 2;
+            if is_apart && !file.is_empty() && !file.contains(char::is_whitespace) {
+                return Some(of(file.to_owned()));
+            }
+        }
+    }
+    None
 }
 
 /// The requirements of a `package.json`: its `dependencies`, `optionalDependencies` and, unless `production`, its
@@ -109,11 +144,26 @@ mod tests {
     fn a_requirements_txt_is_read_as_pip_reads_it() {
         let text = "\u{feff}# all\nrequests>=2,<3  # why\n\n flask[async]==3.0 \\\n  --hash=sha256:00\nx; python_version < '3'\na#b\n";
         let found = requirements_txt(text).unwrap();
+        let wanted =
+            ["requests>=2,<3", "flask[async]==3.0   --hash=sha256:00", "x; python_version < '3'", "a#b"];
+        assert_eq!(found, wanted.map(|text| RequirementsLine::Requirement(text.into())));
+        let files =
+            requirements_txt("-r a.txt\n--requirement=b.txt\n-c c.txt # why\n--constraint d.txt\n-re.txt")
+                .unwrap();
+        let (requirements, constraints) = (RequirementsLine::Requirements, RequirementsLine::Constraints);
+        let name = |name: &str| name.to_owned();
         assert_eq!(
-            found,
-            ["requests>=2,<3", "flask[async]==3.0   --hash=sha256:00", "x; python_version < '3'", "a#b"]
+            files,
+            [
+                requirements(name("a.txt")),
+                requirements(name("b.txt")),
+                constraints(name("c.txt")),
+                constraints(name("d.txt")),
+                requirements(name("e.txt")),
+            ]
         );
-        for bad in ["-r other.txt", "-e .", "x\n--index-url https://h", "x --pre", "-c c.txt"] {
+        for bad in ["-r", "-e .", "x\n--index-url https://h", "x --pre", "-c c.txt d.txt", "--constrained a"]
+        {
             let error = requirements_txt(bad).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{bad}");
         }

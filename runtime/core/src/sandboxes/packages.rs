@@ -50,9 +50,20 @@ impl Sandboxes {
         };
         let owner = owner.clone();
         let saves = Some(Saving::default());
-        let (locked, folder) = (Vec::new(), None);
+        let (constraints, locked, folder) = (Vec::new(), Vec::new(), None);
         let locking = Some(Locking { named: true, whole: false, without_dev: false, writes: true });
-        let adding = Adding { owner, manager, requirements, locked, locking, upgrade, folder, saves, python };
+        let adding = Adding {
+            owner,
+            manager,
+            requirements,
+            constraints,
+            locked,
+            locking,
+            upgrade,
+            folder,
+            saves,
+            python,
+        };
         let (says, mut said) = unbounded_channel();
         let added = call.all_or_none(move |machine| {
             Box::pin(async move {

@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What there is room for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+pub(super) enum Kind {
     Interpreter,
     Container,
 }
@@ -190,7 +190,7 @@ impl Call {
 
 impl Sandboxes {
     /// Room for one more, made if there is none.
-    async fn find_room(&self, kind: Kind, owner: &Owner, until: Instant) -> Result<Held> {
+    pub(super) async fn find_room(&self, kind: Kind, owner: &Owner, until: Instant) -> Result<Held> {
         let rooms = &self.inner.rooms;
         if let Some(held) = rooms.of(kind).take(owner) {
             return Ok(held);
