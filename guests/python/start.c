@@ -14,6 +14,7 @@
 #define WIDE(text) WIDE_(text)
 #define BOOT "/<dormouse>"
 #define ZONES "/zoneinfo"
+#define PACKAGES "/packages"
 
 // Of wasm-ld: the end at which the C stack begins.
 extern unsigned char __stack_high;
@@ -40,6 +41,8 @@ static void set(PyConfig *config, wchar_t **field, const wchar_t *value) {
 
 PyObject *PyInit__ctypes(void);
 PyObject *PyInit__zstd(void);
+PyObject *PyInit__pydantic_core(void);
+PyObject *PyInit_jiter(void);
 
 // Who can write to any address can make code, whatever is allowed.
 static PyObject *ctypes_module(void) {
@@ -57,6 +60,8 @@ static void start_interpreter(void) {
   PyImport_AppendInittab("_dormouse_digests", digests_module);
   PyImport_AppendInittab("_ctypes", ctypes_module);
   PyImport_AppendInittab("_zstd", PyInit__zstd);
+  PyImport_AppendInittab("pydantic_core._pydantic_core", PyInit__pydantic_core);
+  PyImport_AppendInittab("jiter.jiter", PyInit_jiter);
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
   config.install_signal_handlers = 0;
@@ -110,9 +115,9 @@ static void find_functions(void) {
   };
 }
 
-static void call(const char *module, const char *name, const char *form, const char *a, const char *b) {
+static void call(const char *module, const char *name, const char *form, const char *a, const char *b, const char *c) {
   PyObject *found = function(module, name);
-  PyObject *done = PyObject_CallFunction(found, form, a, b);
+  PyObject *done = PyObject_CallFunction(found, form, a, b, c);
   if (!done) die(name);
   Py_DECREF(done);
   Py_DECREF(found);
@@ -150,12 +155,12 @@ static void warm_up(void) {
 
 __attribute__((export_name("wizer-initialize"))) void wizer_initialize(void) {
   start_interpreter();
-  call("_dormouse.build_facts", "install", NULL, NULL, NULL);
-  call("_dormouse.prepare", "prepare", "ss", LIBRARY, ZONES);
+  call("_dormouse.build_facts", "install", NULL, NULL, NULL, NULL);
+  call("_dormouse.prepare", "prepare", "sss", LIBRARY, ZONES, PACKAGES);
   find_functions();
   driver_start_sqlite();
   warm_up();
-  call("_dormouse.prepare", "finish", NULL, NULL, NULL);
+  call("_dormouse.prepare", "finish", NULL, NULL, NULL, NULL);
   image_immortalise();
   image_fill();
   origin_start();

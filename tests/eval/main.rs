@@ -16,6 +16,7 @@ mod php;
 mod project;
 mod python;
 mod python_modules;
+mod python_native;
 mod python_system;
 mod randomness;
 mod recorded;

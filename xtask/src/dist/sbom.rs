@@ -22,15 +22,20 @@ use crate::tools;
 /// The workspaces of the guests' crates.
 const GUESTS: [&str; 3] = ["guests/Cargo", "guests/javascript/Cargo", "guests/typescript/Cargo"];
 
+/// The crates of packages of PyPI that are in the Python guest. Two of them come from that index and lie beside the manifest only while
+/// the guest is built, so cargo cannot read it here.
+const PYTHON: &str = "guests/python/native/Cargo.lock";
+
 /// The packages of npm of which files are in the JavaScript guest, and the data of its locales.
 const NPM: &str = "guests/javascript/library/package-lock.json";
 const LOCALES: &str = "guests/javascript/cldr/locales.txt";
 
 /// The licences of what is no crate, or of the C sources in one, as their authors state them.
-const LICENCES: [(&str, &str); 20] = [
+const LICENCES: [(&str, &str); 22] = [
     ("bzip2", "bzip2-1.0.6"),
     ("curl", "curl"),
     ("gmp", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+    ("jiter", "MIT"),
     ("libgit2-sys", "(MIT OR Apache-2.0) AND GPL-2.0-only WITH GCC-exception-2.0"),
     ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib"),
     ("libpng1.6", "libpng-2.0"),
@@ -42,6 +47,7 @@ const LICENCES: [(&str, &str); 20] = [
     ("mbedtls", "Apache-2.0 OR GPL-2.0-or-later"),
     ("onig_sys", "MIT AND BSD-2-Clause"),
     ("php8.4", "PHP-3.01 AND Zend-2.0 AND BSD-2-Clause AND GD"),
+    ("pydantic-core", "MIT"),
     ("python3.14", "Python-2.0.1"),
     ("tzdata", "LicenseRef-public-domain"),
     ("wasi-libc", "(Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT) AND MIT"),
@@ -64,8 +70,9 @@ pub(super) fn bill(release: &Release, libraries: &[PathBuf]) -> Result<String> {
     for (name, version) in of_program(release.machine)? {
         components.insert(crate_of(&name, &version), krate(&name, &version, "dormouse"));
     }
-    for file in GUESTS {
-        for (name, version) in locked(&format!("{file}.lock"))?.into_keys() {
+    let files: Vec<String> = GUESTS.iter().map(|file| format!("{file}.lock")).collect();
+    for file in files.iter().map(String::as_str).chain([PYTHON]) {
+        for (name, version) in locked(file)?.into_keys() {
             let component = || krate(&name, &version, "guests");
             components.entry(crate_of(&name, &version)).or_insert_with(component);
         }
@@ -81,13 +88,18 @@ pub(super) fn bill(release: &Release, libraries: &[PathBuf]) -> Result<String> {
         component["properties"] = part(&guests.into_iter().collect::<Vec<_>>().join(", "));
         components.insert(purl, component);
     }
-    for file in [&["Cargo"][..], &GUESTS, &["guests/sources/Cargo"]].concat() {
-        for ((name, version), sum) in locked(&format!("{file}.lock"))? {
+    let python = tempfile::tempdir()?;
+    let python = manifest_of(PYTHON, python.path())?;
+    let manifests = [&["Cargo"][..], &GUESTS, &["guests/sources/Cargo"]].concat();
+    let manifests =
+        manifests.iter().map(|file| (format!("{file}.lock"), workspace().join(format!("{file}.toml"))));
+    for (lock, manifest) in manifests.chain([(PYTHON.to_owned(), python)]) {
+        for ((name, version), sum) in locked(&lock)? {
             if let Some(component) = components.get_mut(&crate_of(&name, &version)) {
                 component["hashes"] = sha256(&sum);
             }
         }
-        for (purl, licence) in licences(&format!("{file}.toml"))? {
+        for (purl, licence) in licences(&manifest)? {
             if let Some(component) = components.get_mut(&purl) {
                 let known = LICENCES.iter().find(|(name, _)| component["name"] == *name);
                 let licence = known.map_or(licence.as_str(), |(_, licence)| licence);
@@ -149,11 +161,29 @@ fn locked(file: &str) -> Result<BTreeMap<(String, String), String>> {
         .collect())
 }
 
+/// A manifest that asks for exactly the crates of a lock file which a registry has.
+fn manifest_of(lock: &str, folder: &Path) -> Result<PathBuf> {
+    let mut text = "[package]\nname = \"locked\"\nversion = \"0.0.0\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n[dependencies]\n".to_owned();
+    for (at, (name, version)) in locked(lock)?.into_keys().enumerate() {
+        text.push_str(&format!(
+            "d{at} = {{ package = \"{name}\", version = \"={version}\", default-features = false }}\n"
+        ));
+    }
+    fs::write(folder.join("lib.rs"), "")?;
+    let manifest = folder.join("Cargo.toml");
+    fs::write(&manifest, text)?;
+    Ok(manifest)
+}
+
 /// The licences of the crates of a workspace, as their authors state them; those who put `/` meant `OR`.
-fn licences(manifest: &str) -> Result<BTreeMap<String, String>> {
-    let words = ["metadata", "--locked", "--format-version", "1", "--manifest-path"];
-    let said = plain_cargo().args(words).arg(workspace().join(manifest)).output()?;
-    ensure!(said.status.success(), "{manifest}: {}", String::from_utf8_lossy(&said.stderr));
+fn licences(manifest: &Path) -> Result<BTreeMap<String, String>> {
+    let mut cargo = plain_cargo();
+    cargo.args(["metadata", "--format-version", "1", "--manifest-path"]).arg(manifest);
+    if manifest.starts_with(workspace()) {
+        cargo.arg("--locked");
+    }
+    let said = cargo.output()?;
+    ensure!(said.status.success(), "{}: {}", manifest.display(), String::from_utf8_lossy(&said.stderr));
     let metadata: Json = serde_json::from_slice(&said.stdout)?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let of = |package: &Json| {
@@ -203,12 +233,28 @@ fn pins() -> Result<Vec<Pin>> {
 fn source_of(source: &str, pins: &[Pin]) -> Result<(String, Json)> {
     let bare = |file: &str| file.trim_end_matches(".deb").to_owned();
     if let Some([package, file, sum]) = pins.iter().find(|[_, file, _]| bare(file) == bare(source)) {
-        return Ok(debian(package, file, sum));
+        return Ok(match package.strip_prefix("pypi:") {
+            Some(project) => of_pypi(project, file, sum),
+            None => debian(package, file, sum),
+        });
     }
     let mut places = source.match_indices('-').map(|(at, _)| source.split_at(at));
     let parted = places.find(|(_, rest)| rest[1..].starts_with(|first: char| first.is_ascii_digit()));
     let (name, version) = parted.with_context(|| format!("`{source}` has no version"))?;
     Ok((crate_of(name, &version[1..]), krate(name, &version[1..], "guests")))
+}
+
+/// A source distribution of PyPI.
+fn of_pypi(project: &str, file: &str, sum: &str) -> (String, Json) {
+    let version = file.trim_end_matches(".tar.gz").rsplit('-').next().unwrap_or_default();
+    let purl = format!("pkg:pypi/{project}@{version}");
+    let known = LICENCES.iter().find(|(name, _)| project == *name);
+    let licences = known.map_or(json!([]), |(_, licence)| json!([{"expression": licence}]));
+    let component = json!({
+        "type": "library", "bom-ref": purl, "name": project, "version": version, "purl": purl,
+        "hashes": sha256(sum), "licenses": licences,
+    });
+    (purl, component)
 }
 
 /// A package of npm, `NAME@VERSION`, with the checksum and the licence that the lock file has.
@@ -266,6 +312,7 @@ pub(super) fn trial(made: &Made) -> Result<()> {
         "rquickjs-sys",
         "readable-stream",
         "cldr-core",
+        "pydantic-core",
         "python3.14",
         "php8.4",
         "libxml2",

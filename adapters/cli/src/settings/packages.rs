@@ -42,7 +42,7 @@ fn parsed(arguments: &PackageArgs) -> Result<Settings> {
 pub(crate) fn offer(dormouse: &Dormouse, packages: Arc<Indexes>) -> Result<()> {
     let sandboxes = dormouse.sandboxes()?;
     let python = python(dormouse);
-    packages.build_in(sandboxes.build_machines(), python.clone());
+    packages.build_in(sandboxes.build_machines());
     sandboxes.offer(Arc::new(PackagePrograms::new(packages.clone(), python.clone())));
     sandboxes.supply(packages, python);
     Ok(())

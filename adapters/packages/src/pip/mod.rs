@@ -1,5 +1,6 @@
 //! Python: from requirements to files below a prefix.
 
+mod built_in;
 pub(crate) mod fuzz;
 mod layout;
 pub(crate) mod lock;
@@ -105,7 +106,9 @@ fn allowed(settings: &Settings, name: &PackageName) -> Result<()> {
 impl Call<'_> {
     /// Resolves as far as is known, fetches what is missing, and begins again, until all is known.
     async fn solve(&self, request: &PackageRequest) -> Result<(Arc<Known>, HashMap<PackageName, Version>)> {
-        let mut known = Known::new(&self.wanted, &request.present, request.upgrade, self.environment.clone());
+        let built_in = if request.is_guest { built_in::all() } else { Vec::new() };
+        let present = (&request.present[..], &built_in[..]);
+        let mut known = Known::new(&self.wanted, present, request.upgrade, self.environment.clone());
         let caller = Arc::new(());
         loop {
             (self.progress)(PackageEvent::Resolving { packages: known.projects.len() });
@@ -253,6 +256,7 @@ impl Call<'_> {
             project: None,
             upgrade: false,
             python: self.environment.python.to_string(),
+            is_guest: true,
         };
         request.check()?;
         fetch(self.source, self.settings, (self.index, None), &request, self.progress).await

@@ -61,12 +61,21 @@ pub(crate) struct Known {
     constraints: HashMap<PackageName, Versions>,
     /// Those whose newest version is wanted.
     upgrade: HashSet<PackageName>,
+    /// Those that the interpreter has: in one version, which stays.
+    built_in: HashSet<PackageName>,
     environment: Environment,
 }
 
 impl Known {
-    pub(crate) fn new(wanted: &Wanted, present: &[Present], upgrade: bool, environment: Environment) -> Self {
-        let there = present.iter().filter_map(|found| {
+    /// `present`: what lies in the tree, and what the interpreter has of its own, which counts before that.
+    pub(crate) fn new(
+        wanted: &Wanted,
+        present: (&[Present], &[Present]),
+        upgrade: bool,
+        environment: Environment,
+    ) -> Self {
+        let (present, built_in) = present;
+        let there = present.iter().chain(built_in).filter_map(|found| {
             let metadata = Arc::new(Metadata::present(&found.requires));
             let version = found.version.parse().ok()?;
             Some((found.name.parse().ok()?, There { version, as_found: found.clone(), metadata }))
@@ -80,6 +89,7 @@ impl Known {
             asked: wanted.requirements.clone(),
             constraints: wanted.constraints.clone(),
             upgrade: names.filter(|_| upgrade).collect(),
+            built_in: built_in.iter().filter_map(|found| found.name.parse().ok()).collect(),
             environment,
         }
     }
@@ -185,7 +195,8 @@ impl Run {
 
     /// What is there, if it is to be kept.
     fn kept(&self, name: &PackageName) -> Option<&There> {
-        self.known.present.get(name).filter(|_| !self.known.upgrade.contains(name))
+        let stays = !self.known.upgrade.contains(name) || self.known.built_in.contains(name);
+        self.known.present.get(name).filter(|_| stays)
     }
 
     fn metadata(&self, name: &PackageName, version: &Version) -> Result<&Metadata, Left> {
@@ -211,6 +222,9 @@ impl DependencyProvider for Run {
     fn prioritize(&self, id: &Id, range: &Versions, stats: &PackageResolutionStatistics) -> Self::Priority {
         let Id::Project(name, _) = id else { return (u32::MAX, std::cmp::Reverse(0)) };
         let fitting = match self.known.projects.get(name) {
+            _ if self.known.built_in.contains(name) => {
+                usize::from(self.kept(name).is_some_and(|there| range.contains(&there.version)))
+            }
             Some(project) => self.versions(name, project).filter(|version| range.contains(version)).count(),
             None if self.kept(name).is_some_and(|there| range.contains(&there.version)) => 1,
             None => {
@@ -226,6 +240,9 @@ impl DependencyProvider for Run {
         let Id::Project(name, _) = id else { return Ok(Some(Version::new([0]))) };
         if let Some(there) = self.kept(name).filter(|there| range.contains(&there.version)) {
             return Ok(Some(there.version.clone()));
+        }
+        if self.known.built_in.contains(name) {
+            return Ok(None);
         }
         let fitting =
             self.versions(name, self.project(name)?).rev().filter(|version| range.contains(version));
@@ -298,6 +315,11 @@ impl Known {
         })
     }
 
+    /// A built-in package that somebody wants in another version.
+    fn built_in_of(&self, named: &BTreeSet<PackageName>) -> Option<&There> {
+        named.iter().filter(|name| self.built_in.contains(*name)).find_map(|name| self.present.get(name))
+    }
+
     /// Why nothing fits: a name that does not exist, one that is not allowed, only native code, or a contradiction.
     fn unsatisfiable(&self, named: &BTreeSet<PackageName>, told: &str) -> Error {
         let projects = || named.iter().filter_map(|name| Some((name, self.projects.get(name)?)));
@@ -341,7 +363,12 @@ impl Known {
             Some(format!("; `{name}` {version} is there, but not as a wheel of pure Python for this sandbox"))
         });
         let message = format!("no versions satisfy all requirements: {}", told.replace('\n', " "));
-        Error::new(ErrorCode::Unsatisfiable, message)
-            .with_hint(format!("loosen one of the requirements{}", older.unwrap_or_default()))
+        Error::new(ErrorCode::Unsatisfiable, message).with_hint(match self.built_in_of(named) {
+            Some(there) => format!(
+                "the sandbox's Python has `{}` {} built in, and cannot have another version of it",
+                there.as_found.name, there.version
+            ),
+            None => format!("loosen one of the requirements{}", older.unwrap_or_default()),
+        })
     }
 }

@@ -190,6 +190,8 @@ fn adding(
         folder: Some(folder.clone()),
         saves: None,
         python: programs.python.clone(),
+        // Containers have programs of their own.
+        is_guest: true,
     }
 }
 

@@ -122,6 +122,8 @@ async fn install(
         folder: target,
         saves: None,
         python: programs.python.clone(),
+        // Containers have programs of their own.
+        is_guest: true,
     };
     let added = add(files, programs.packages.as_ref(), &adding, &|_| {}).await?;
     let mut said = String::new();

@@ -106,8 +106,35 @@ def _patch_processes():
     pool.ProcessPoolExecutor.__init__ = _refuse(*error)
 
 
+# Options of sockets by their numbers on Linux: clients name them long before they connect.
+_SOCKET_OPTIONS = {
+    "SO_ACCEPTCONN": 30,
+    "SO_BROADCAST": 6,
+    "SO_DEBUG": 1,
+    "SO_DOMAIN": 39,
+    "SO_DONTROUTE": 5,
+    "SO_ERROR": 4,
+    "SO_KEEPALIVE": 9,
+    "SO_LINGER": 13,
+    "SO_OOBINLINE": 10,
+    "SO_PROTOCOL": 38,
+    "SO_RCVBUF": 8,
+    "SO_RCVLOWAT": 18,
+    "SO_RCVTIMEO": 20,
+    "SO_REUSEADDR": 2,
+    "SO_REUSEPORT": 15,
+    "SO_SNDBUF": 7,
+    "SO_SNDLOWAT": 19,
+    "SO_SNDTIMEO": 21,
+}
+
+
 def _patch_network():
     import socket
+
+    for name, number in _SOCKET_OPTIONS.items():
+        if not hasattr(socket, name):
+            setattr(socket, name, number)
 
     class NoSocket(socket.socket):
         """A socket that says why it cannot be."""

@@ -49,7 +49,7 @@ def _find_no_native_code():
     sys.path_hooks[:] = [plain if hook.__name__ == plain.__name__ else hook for hook in sys.path_hooks]
 
 
-def prepare(stdlib, zone_folder):
+def prepare(stdlib, zone_folder, package_folder):
     for name in _LOADED:
         importlib.import_module(name)
     sys.meta_path.remove(importlib_bootstrap.Library)
@@ -63,6 +63,7 @@ def prepare(stdlib, zone_folder):
     zones.collect(zone_folder)
     zones.install()
     importlib_bootstrap.collect(stdlib)
+    importlib_bootstrap.collect(package_folder, stdlib + "/site-packages")
     importlib_bootstrap.adopt()
     # Before `Absent`, which is the last resort.
     sys.meta_path[-1:-1] = [importlib_bootstrap.Library, zones.Zones, packages.Installed]

@@ -42,11 +42,10 @@ impl Sandboxes {
                 .with_hint("have the operator turn them on with `--packages`"));
         };
         let mut call = self.begin_to_grow(owner, handle).await?;
-        let python = match manager {
-            PackageManager::Pip if call.machine().await?.forgets() => {
-                call.run(|machine| Box::pin(own_python(machine))).await?
-            }
-            _ => python,
+        let is_guest = manager == PackageManager::Npm || !call.machine().await?.forgets();
+        let python = match is_guest {
+            true => python,
+            false => call.run(|machine| Box::pin(own_python(machine))).await?,
         };
         let owner = owner.clone();
         let saves = Some(Saving::default());
@@ -63,6 +62,7 @@ impl Sandboxes {
             folder,
             saves,
             python,
+            is_guest,
         };
         let (says, mut said) = unbounded_channel();
         let added = call.all_or_none(move |machine| {

@@ -61,6 +61,9 @@ fn sources() -> Result<()> {
     for pin in RECIPES.iter().flat_map(|recipe| recipe.pins) {
         match pin {
             Pin::Debian(candidates) => pins.extend(candidates.iter().map(of)),
+            Pin::Python(file) => {
+                pins.insert(format!("pypi:{}\t{}\t{}", file.project, file.file, file.sha256));
+            }
             Pin::Crate(name) => {
                 pins.insert(format!("{name}\t-\t{}", source::crate_checksum(&workspace(), name)?));
             }

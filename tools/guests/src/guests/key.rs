@@ -78,6 +78,7 @@ pub(crate) fn of(recipe: &Recipe, workspace: &Path, toolchain: &Toolchain) -> Re
             Pin::Debian(candidates) => {
                 candidates.iter().for_each(|file| hash.add(file.file, file.sha256.as_bytes()))
             }
+            Pin::Python(file) => hash.add(file.file, file.sha256.as_bytes()),
             Pin::Crate(name) => hash.add(name, source::crate_checksum(workspace, name)?.as_bytes()),
         }
     }

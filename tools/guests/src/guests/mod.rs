@@ -41,7 +41,7 @@ pub fn debian_sources(package: &str) -> &'static [DebianFile] {
     let pins = RECIPES.iter().flat_map(|recipe| recipe.pins);
     let archives = pins.filter_map(|pin| match pin {
         recipe::Pin::Debian(candidates) => Some(*candidates),
-        recipe::Pin::Crate(_) => None,
+        recipe::Pin::Crate(_) | recipe::Pin::Python(_) => None,
     });
     archives.into_iter().find(|files| files.iter().any(|file| file.package == package)).unwrap_or_default()
 }

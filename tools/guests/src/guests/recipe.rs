@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::job::Job;
-use super::source::DebianFile;
+use super::source::{DebianFile, PythonFile};
 use super::tree::Tree;
 
 /// How one guest is made.
@@ -30,6 +30,8 @@ pub(crate) struct Recipe {
 pub(crate) enum Pin {
     /// A file of Debian's archive: the first of the candidates that is served.
     Debian(&'static [DebianFile]),
+    /// A source distribution of Python.
+    Python(&'static PythonFile),
     /// C sources inside a Rust package that `guests/sources/Cargo.lock` pins.
     Crate(&'static str),
 }

@@ -4,7 +4,7 @@
 //! taken. Else Debian's `rustc-web` is unpacked into the cache, which brings the library's sources; they are compiled with
 //! the guest.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,11 +34,23 @@ impl Job<'_> {
     /// Compiles the crate in the guest's folder to a static library. `replaced` are folders with packages that take the
     /// place of those that the lock file names.
     pub(crate) fn cargo(&self, library: &str, replaced: &[PathBuf]) -> Result<PathBuf> {
+        self.cargo_in(&self.guest, library, replaced, &[])
+    }
+
+    /// The same of a crate in another folder, with variables in the environment.
+    pub(crate) fn cargo_in(
+        &self,
+        folder: &Path,
+        library: &str,
+        replaced: &[PathBuf],
+        environment: &[(&str, &OsStr)],
+    ) -> Result<PathBuf> {
         let rust = Rust::find(self)?;
         let target = self.scratch.join("target");
         let mut command = plain_cargo();
         command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
-        command.arg(self.guest.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);
+        command.arg(folder.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);
+        command.envs(environment.iter().copied());
         if !replaced.is_empty() {
             command.arg("--config").arg(paths(replaced));
         }

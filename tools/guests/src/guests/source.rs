@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-pub(crate) use dormouse_chores::sources::{DebianFile, crate_sources, debian};
+pub(crate) use dormouse_chores::sources::{DebianFile, PythonFile, crate_sources, debian, python};
 
 /// The checksum that `guests/sources/Cargo.lock` pins for a package.
 pub(crate) fn crate_checksum(workspace: &Path, name: &str) -> Result<String> {

@@ -25,9 +25,14 @@ pub(super) fn run(cache: &Cache) -> Result<()> {
     remove(&cache.toolchain()?.join(rust::FOLDER))?;
     let sources = cache.sources()?;
     for pin in RECIPES.iter().flat_map(|recipe| recipe.pins) {
-        let Pin::Debian(candidates) = pin else { continue };
-        for file in *candidates {
-            remove(&sources.join(file.file))?;
+        match pin {
+            Pin::Debian(candidates) => {
+                for file in *candidates {
+                    remove(&sources.join(file.file))?;
+                }
+            }
+            Pin::Python(file) => remove(&sources.join(file.file))?,
+            Pin::Crate(_) => {}
         }
     }
     complain("tidy: build folders, sources and the Rust compiler of guests are removed from the cache");

@@ -11,7 +11,7 @@ use dormouse_chores::progress::Progress;
 use super::job::{Job, NETWORK_TIMEOUT, run_for};
 use super::key::sha256;
 use super::series::Series;
-use super::source::{self, DebianFile};
+use super::source::{self, DebianFile, PythonFile};
 
 /// A source tree of a recipe. In patches its files have the tree's name before their own: `php/Zend/zend_long.h`.
 pub(crate) struct Tree {
@@ -26,6 +26,8 @@ pub(crate) struct Tree {
 pub(crate) enum Origin {
     /// An archive from Debian, without its top folder: the first of the candidates that is available.
     Debian(&'static [DebianFile]),
+    /// A source distribution of Python, without its top folder.
+    Python(&'static PythonFile),
     /// A folder (empty: all) of a Rust package that a manifest below `guests` depends on.
     Package { manifest: &'static str, name: &'static str, folder: &'static str },
 }
@@ -40,6 +42,7 @@ impl Tree {
     pub(crate) fn fetch(&self, workspace: &Path, cache: &Cache, progress: &Progress) -> Result<PathBuf> {
         match &self.origin {
             Origin::Debian(candidates) => source::debian(cache, progress, candidates),
+            Origin::Python(file) => source::python(cache, progress, file),
             Origin::Package { manifest, name, .. } => {
                 source::crate_sources(workspace, progress, manifest, name)
             }
@@ -50,7 +53,7 @@ impl Tree {
     pub(crate) fn lay(&self, fetched: &Path, into: &Path) -> Result<()> {
         fs::create_dir_all(into)?;
         match &self.origin {
-            Origin::Debian(_) => {
+            Origin::Debian(_) | Origin::Python(_) => {
                 let mut tar = Command::new("tar");
                 tar.arg("-xf").arg(fetched).args(["--strip-components=1", "--no-same-owner", "-C"]).arg(into);
                 run_for(&mut tar, NETWORK_TIMEOUT)

@@ -18,12 +18,13 @@ use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
 
 mod libraries;
+mod native;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "python",
     interpreter: "CPython 3.14.7",
     version: 1,
-    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), shared::TEXT],
+    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), include_str!("native.rs"), shared::TEXT],
     pins: &[
         Pin::Debian(&CPYTHON),
         Pin::Debian(&shared::ZLIB),
@@ -33,12 +34,16 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Pin::Debian(&OLD_ZONES),
         Pin::Crate(shared::SQLITE),
         Pin::Crate(libraries::ZSTD),
+        Pin::Python(&native::PYDANTIC_CORE),
+        Pin::Python(&native::JITER),
     ],
     trees: &[
         Tree::new("cpython", Origin::Debian(&CPYTHON)),
         shared::ZLIB_TREE,
         Tree::new("bzip2", Origin::Debian(&libraries::BZIP2)),
         Tree::new("xz", Origin::Debian(&libraries::XZ)),
+        Tree::new("pydantic_core", Origin::Python(&native::PYDANTIC_CORE)),
+        Tree::new("jiter", Origin::Python(&native::JITER)),
     ],
     build,
 };
@@ -109,7 +114,8 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     parts.make_native(configuring)?;
     parts.configure_cross(&libraries)?;
     let interpreter = parts.interpreter()?;
-    let core = parts.driver(&interpreter, &libraries)?;
+    let native = native::build(job)?;
+    let core = parts.driver(&interpreter, &libraries, &native.library)?;
     job.initialise(
         &core,
         &World {
@@ -117,6 +123,7 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
             folders: vec![
                 (parts.source.join("Lib"), "/usr/lib/python3.14".to_owned()),
                 (job.guest.join("boot"), "/<dormouse>".to_owned()),
+                (native.packages, "/packages".to_owned()),
                 (parts.zones()?, "/zoneinfo".to_owned()),
             ],
         },
@@ -219,7 +226,7 @@ impl Parts<'_> {
         Ok(object)
     }
 
-    fn driver(&self, interpreter: &Path, libraries: &Libraries) -> Result<PathBuf> {
+    fn driver(&self, interpreter: &Path, libraries: &Libraries, native: &Path) -> Result<PathBuf> {
         let bindings = self.job.bindings()?;
         let mut flags: Vec<OsString> =
             ["-std=gnu23", "-O2", "-DNDEBUG", "-D_GNU_SOURCE"].map(Into::into).into();
@@ -252,6 +259,7 @@ impl Parts<'_> {
             argument(&bindings.object),
             argument(interpreter),
             argument(&libraries.folder.join("lib/libzstd.a")),
+            argument(native),
             "-ldl".into(),
         ]);
         inputs.extend(WRAPPED.map(|function| format!("-Wl,--wrap={function}").into()));
