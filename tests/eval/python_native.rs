@@ -93,7 +93,7 @@ fn lng_05_hostile_json_and_schemas_are_errors_or_end_that_run() {
         "v = SchemaValidator({'type': 'function-plain', 'function': {'type': 'no-info', 'function': lambda x: v.validate_python(x)}})\nv.validate_python(1)",
         "SchemaValidator.__new__(SchemaValidator)",
     ] {
-        let outcome = sandbox::run(sandbox::snippet(PYTHON, &format!("{SETTING}{line}")));
+        let outcome = sandbox::run(sandbox::snippet(PYTHON, format!("{SETTING}{line}")));
         let ended = ending(&outcome);
         let limits = ["returned", "limit_time", "limit_memory", "limit_stack", "guest_trap"];
         assert!(ended.starts_with("raised ") || limits.contains(&ended.as_str()), "{line}: {ended}");

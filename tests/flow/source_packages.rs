@@ -1,6 +1,8 @@
 //! Source distributions of Python, built in a sandbox of their own: from an index that a test serves, through the MCP server. What
 //! builds them lies in the source itself, so that no other package is needed.
 
+#![expect(clippy::disallowed_methods, reason = "tar packs the archives of this test")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

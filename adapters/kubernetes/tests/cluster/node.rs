@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
 use http_body_util::{BodyExt as _, Empty};
@@ -287,7 +288,9 @@ impl Node {
         ]
         .concat();
         for argv in [open, fill] {
-            let ran = Command::new("docker").args(&argv).output().await.map_err(|error| error.to_string())?;
+            let mut docker = Command::new("docker");
+            let ran = docker.args(&argv).kill_on_drop(true).output().await;
+            let ran = ran.map_err(|error| error.to_string())?;
             if !ran.status.success() {
                 return Err(String::from_utf8_lossy(&ran.stderr).into_owned());
             }
@@ -364,8 +367,19 @@ impl Drop for Node {
         }
         let made = std::mem::take(self.made.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
         for container in made.iter().map(|pod| self.container(pod)) {
-            for words in [["rm", "-fv"], ["volume", "rm"]] {
-                let _gone = std::process::Command::new("docker").args(words).arg(&container).output();
+            let docker = |words: &[&str]| std::process::Command::new("docker").args(words).output();
+            let _gone = docker(&["rm", "-fv", &container]);
+            // A step that was broken off with its test may have the volume for a moment longer.
+            for _ in 0..50 {
+                if docker(&["volume", "rm", "-f", &container]).is_ok_and(|removed| removed.status.success()) {
+                    break;
+                }
+                let users = docker(&["ps", "-aq", "--filter", &format!("volume={container}")]);
+                let users = users.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
+                for user in users.iter().flat_map(|ids| ids.split_whitespace()) {
+                    let _gone = docker(&["rm", "-fv", user]);
+                }
+                std::thread::sleep(Duration::from_millis(100));
             }
         }
     }

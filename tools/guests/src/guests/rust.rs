@@ -22,6 +22,10 @@ const SOURCES: &str = "rust-web-src";
 /// Where the unpacked compiler lies in the cache's folder of tool chains.
 pub(super) const FOLDER: &str = "rustc-web";
 
+/// Where all crates of guests are compiled, in that folder too: the standard library and what several of them need is compiled once.
+/// Cargo has one build at a time work in it.
+pub(super) const TARGETS: &str = "rust-target";
+
 /// How a guest is compiled.
 pub(crate) struct Rust {
     /// The compiler; none: cargo's own.
@@ -46,7 +50,7 @@ impl Job<'_> {
         environment: &[(&str, &OsStr)],
     ) -> Result<PathBuf> {
         let rust = Rust::find(self)?;
-        let target = self.scratch.join("target");
+        let target = self.cache.toolchain()?.join(TARGETS);
         let mut command = plain_cargo();
         command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
         command.arg(folder.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);

@@ -22,7 +22,9 @@ pub(super) fn run(cache: &Cache) -> Result<()> {
     for recipe in RECIPES {
         remove(&cache.scratch(recipe.language)?)?;
     }
-    remove(&cache.toolchain()?.join(rust::FOLDER))?;
+    for folder in [rust::FOLDER, rust::TARGETS] {
+        remove(&cache.toolchain()?.join(folder))?;
+    }
     let sources = cache.sources()?;
     for pin in RECIPES.iter().flat_map(|recipe| recipe.pins) {
         match pin {
