@@ -131,6 +131,8 @@ pub struct PackageRequest {
     pub upgrade: bool,
     /// The version of the sandbox's Python, such as `3.14.0`.
     pub python: String,
+    /// Whether nothing may be installed but what the requirements name, as a lock file of Python does. Default false.
+    pub closed: bool,
     /// Whether that Python is a guest's, which has packages of its own and for which source distributions can be built; else it is
     /// a container's.
     pub is_guest: bool,

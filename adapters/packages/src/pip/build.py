@@ -40,7 +40,7 @@ def _build(place="/workspace"):
         asked = json.load(file)
     source = f"{place}/source"
     os.chdir(source)
-    os.environ.update(_PURE)
+    os.environ.update(_PURE, PATH="/usr/bin:/bin")
     for name, value in _MACHINE.items():
         if sysconfig.get_config_var(name) is None:
             sysconfig.get_config_vars()[name] = value

@@ -1,6 +1,6 @@
 //! Python: from requirements to files below a prefix.
 
-mod built_in;
+pub(crate) mod built_in;
 pub(crate) mod fuzz;
 mod layout;
 pub(crate) mod lock;
@@ -26,7 +26,7 @@ use pep508_rs::PackageName;
 use self::metadata::Metadata;
 use self::requirement::{Environment, Wanted};
 use self::resolve::{Known, Step};
-use self::sdist::Sdist;
+use self::sdist::{Sdist, Unbuilt};
 use self::wheel::{Candidate, Project, Wheel};
 use crate::allow::AllowList;
 use crate::archive;
@@ -85,6 +85,10 @@ pub(crate) async fn fetch(
     let owner = request.owner.clone();
     let call = Call { source, settings, index, machines, owner, progress, environment, wanted, notes, kept };
     let (known, solution) = call.solve(request).await?;
+    if let Some(name) = solution.keys().filter(|_| request.closed).find(|name| !call.wanted.names(name)) {
+        let message = format!("`{name}` is needed, and the lock file does not name it");
+        return Err(Error::new(ErrorCode::Unsatisfiable, message).with_hint("write the lock file anew"));
+    }
     if solution.len() > settings.bounds.packages {
         let (count, most) = (solution.len(), settings.bounds.packages);
         return Err(Error::new(
@@ -190,9 +194,9 @@ impl Call<'_> {
         for (name, version, sdist) in sources {
             let metadata = match self.built_metadata(&name, &version, &sdist).await? {
                 Ok(metadata) => metadata,
-                Err(why) => {
-                    let unusable = Some(why.clone());
-                    known.unbuilt.push((name.clone(), version.clone(), why));
+                Err(unbuilt) => {
+                    let unusable = Some(unbuilt.why.clone());
+                    known.unbuilt.push((name.clone(), version.clone(), unbuilt));
                     Metadata { unusable, ..Metadata::default() }
                 }
             };
@@ -207,10 +211,10 @@ impl Call<'_> {
         name: &PackageName,
         version: &Version,
         sdist: &Sdist,
-    ) -> Result<Result<Metadata, String>> {
+    ) -> Result<Result<Metadata, Unbuilt>> {
         let (label, packed) = match self.wheel_of(name, sdist).await? {
             Ok(made) => made,
-            Err(why) => return Ok(Err(why)),
+            Err(unbuilt) => return Ok(Err(unbuilt)),
         };
         let (read, shown) = (label.clone(), sdist.filename.clone());
         let (text, packed) = blocking(move || {
@@ -220,18 +224,19 @@ impl Call<'_> {
         .await?;
         let text = match text {
             Ok(text) => text,
-            Err(error) => return Ok(Err(error.message().to_owned())),
+            Err(error) => return Ok(Err(Unbuilt::by_itself(error.message()))),
         };
         let metadata = Metadata::read(&text, name, version, &self.environment);
         if let Some(why) = metadata.unusable {
-            return Ok(Err(why));
+            return Ok(Err(Unbuilt::by_itself(&why)));
         }
         self.notes
             .add(&format!("`{shown}` is a source distribution; its wheel was built in a sandbox of its own"));
         let mut kept = self.kept();
         let held: usize = kept.built.values().map(|(_, bytes)| bytes.len()).sum();
         if (held + packed.len()) as u64 > self.settings.bounds.unpacked {
-            return Ok(Err("the wheels that were built have more bytes than one call may have".into()));
+            let why = "the wheels that were built have more bytes than one call may have";
+            return Ok(Err(Unbuilt::by_itself(why)));
         }
         kept.built.insert((name.clone(), version.clone()), (label, packed));
         Ok(Ok(metadata))
@@ -256,6 +261,7 @@ impl Call<'_> {
             project: None,
             upgrade: false,
             python: self.environment.python.to_string(),
+            closed: false,
             is_guest: true,
         };
         request.check()?;
@@ -353,8 +359,21 @@ impl Call<'_> {
         }
         fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
         fetched.satisfied.sort_by(|a, b| a.path.cmp(&b.path));
-        for (name, version, why) in &known.unbuilt {
-            self.notes.add(&format!("versions that do without `{name}` {version} were chosen: {why}"));
+        for (name, version, unbuilt) in &known.unbuilt {
+            self.notes
+                .add(&format!("versions that do without `{name}` {version} were chosen: {}", unbuilt.why));
+        }
+        // Where a name is not allowed, or is built in in another version, that may be why a version is old.
+        for (name, project) in known.projects.iter().filter(|(name, _)| !solution.contains_key(*name)) {
+            if let Some(why) = &project.refused {
+                self.notes.add(&format!("versions that do without `{name}` were chosen: {why}"));
+            }
+        }
+        for there in known.passed_over() {
+            let (name, version) = (&there.as_found.name, &there.version);
+            self.notes.add(&format!(
+                "versions that do without another `{name}` were chosen: the sandbox's Python has {version} built in"
+            ));
         }
         for note in broken(&request.present, &fetched.packages, &self.environment) {
             self.notes.add(&note);

@@ -97,7 +97,33 @@ impl Wanted {
                 wanted.constraints.insert(constraint.name, both);
             }
         }
+        wanted.check()?;
         Ok(wanted)
+    }
+
+    /// Whether a requirement names it.
+    pub(crate) fn names(&self, name: &PackageName) -> bool {
+        self.requirements.iter().any(|requirement| requirement.name == *name)
+    }
+
+    /// Refuses requirements and constraints of one name that no version satisfies together.
+    fn check(&self) -> Result<()> {
+        let mut bounds: HashMap<&PackageName, (Ranges<Version>, Vec<String>)> = HashMap::new();
+        for (name, constraint) in &self.constraints {
+            bounds.insert(name, (constraint.clone(), vec!["its constraints".into()]));
+        }
+        for requirement in &self.requirements {
+            let (bound, texts) =
+                bounds.entry(&requirement.name).or_insert_with(|| (Ranges::full(), Vec::new()));
+            *bound = bound.intersection(&range(requirement));
+            texts.push(format!("`{requirement}`"));
+            if *bound == Ranges::empty() {
+                let message =
+                    format!("no version of `{}` satisfies {}", requirement.name, texts.join(" and "));
+                return Err(Error::new(ErrorCode::Unsatisfiable, message).with_hint("loosen one of them"));
+            }
+        }
+        Ok(())
     }
 
     fn pin(&mut self, name: &PackageName, hashes: Vec<Digest>) {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use dormouse_core::packages::Present;
@@ -17,6 +17,7 @@ use pubgrub::{
 
 use super::metadata::Metadata;
 use super::requirement::{Environment, Wanted, range};
+use super::sdist::Unbuilt;
 use super::wheel::{Candidate, Project};
 
 /// Longest time of one search.
@@ -56,13 +57,15 @@ pub(crate) struct Known {
     pub(crate) metadata: HashMap<(PackageName, Version), Arc<Metadata>>,
     pub(crate) present: HashMap<PackageName, There>,
     /// The versions whose build failed, and why, in that order. No source of their projects is tried again.
-    pub(crate) unbuilt: Vec<(PackageName, Version, String)>,
+    pub(crate) unbuilt: Vec<(PackageName, Version, Unbuilt)>,
     asked: Vec<Requirement>,
     constraints: HashMap<PackageName, Versions>,
     /// Those whose newest version is wanted.
     upgrade: HashSet<PackageName>,
     /// Those that the interpreter has: in one version, which stays.
     built_in: HashSet<PackageName>,
+    /// Those of them that a search has asked for in another version.
+    passed_over: Arc<Mutex<HashSet<PackageName>>>,
     environment: Environment,
 }
 
@@ -90,6 +93,7 @@ impl Known {
             constraints: wanted.constraints.clone(),
             upgrade: names.filter(|_| upgrade).collect(),
             built_in: built_in.iter().filter_map(|found| found.name.parse().ok()).collect(),
+            passed_over: Arc::default(),
             environment,
         }
     }
@@ -242,6 +246,7 @@ impl DependencyProvider for Run {
             return Ok(Some(there.version.clone()));
         }
         if self.known.built_in.contains(name) {
+            self.known.passed_over.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
             return Ok(None);
         }
         let fitting =
@@ -315,6 +320,14 @@ impl Known {
         })
     }
 
+    /// The built-in packages that were asked for in another version, sorted.
+    pub(crate) fn passed_over(&self) -> Vec<&There> {
+        let names = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<&There> = names.iter().filter_map(|name| self.present.get(name)).collect();
+        all.sort_by(|a, b| a.as_found.name.cmp(&b.as_found.name));
+        all
+    }
+
     /// A built-in package that somebody wants in another version.
     fn built_in_of(&self, named: &BTreeSet<PackageName>) -> Option<&There> {
         named.iter().filter(|name| self.built_in.contains(*name)).find_map(|name| self.present.get(name))
@@ -339,11 +352,9 @@ impl Known {
                 .with_hint("nothing was installed; look at the `--hash` options");
         }
         // The first: others were only tried because of it.
-        if let Some((name, version, why)) = self.unbuilt.first() {
+        if let Some((name, version, Unbuilt { why, hint })) = self.unbuilt.first() {
             let message = format!("`{name}` {version} has no wheel of pure Python, and {why}");
-            return Error::new(ErrorCode::CapabilityUnavailable, message).with_hint(
-                "packages with native code need the Docker provider; an older version may be pure Python",
-            );
+            return Error::new(ErrorCode::CapabilityUnavailable, message).with_hint(*hint);
         }
         let native = projects().find_map(|(name, project)| {
             let (version, file, more) = project.others.as_ref()?;

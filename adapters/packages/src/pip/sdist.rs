@@ -1,7 +1,7 @@
 //! Source distributions: a wheel of one, built in a sandbox of its own (PEP 517). No code of it runs here.
 
 use dormouse_core::packages::{Build, Built, PackageEvent, PackageFile, PackageManager};
-use dormouse_core::{GuestPath, Outcome, Result, Status, Value};
+use dormouse_core::{Error, ErrorCode, GuestPath, Outcome, Result, Status, Value};
 use pep508_rs::PackageName;
 use reqwest::Url;
 use serde::Deserialize;
@@ -22,8 +22,11 @@ pub(super) const MAX_BUILDS: usize = 16;
 const MAX_PROJECT: usize = 1 << 20;
 /// Longest reason that is told, in bytes.
 const MAX_TOLD: usize = 300;
+const TOO_LITTLE: &str = "have the operator raise `--memory-max`, or take a version of it that has a wheel";
 /// What a guest's Python says to who starts a program.
 const NO_PROCESSES: &str = "no processes in this sandbox";
+/// Characters shown of a path.
+const MAX_SHOWN: usize = 100;
 /// Back ends that compile, whatever else they find.
 const COMPILERS: [&str; 6] =
     ["mesonpy", "maturin", "scikit_build_core", "py_build_cmake", "sipbuild", "setuptools_rust"];
@@ -37,7 +40,51 @@ pub(crate) struct Sdist {
 }
 
 /// A wheel that was built, or why there is none.
-pub(super) type Made = Result<(String, Vec<u8>), String>;
+pub(super) type Made = Result<(String, Vec<u8>), Unbuilt>;
+
+/// Why a source distribution was not built, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unbuilt {
+    pub(crate) why: String,
+    pub(crate) hint: &'static str,
+}
+
+impl Unbuilt {
+    /// It lies in the source itself.
+    pub(crate) fn by_itself(why: &str) -> Self {
+        Self { why: why.to_owned(), hint: "take another version of it, or one that has a wheel" }
+    }
+
+    /// It needs a compiler.
+    fn native(why: String) -> Self {
+        let hint = "packages with native code need the Docker provider; an older version may be pure Python";
+        Self { why, hint }
+    }
+
+    /// What builds it is not to be had.
+    fn tools(error: &Error) -> Self {
+        let hint = match error.code() {
+            ErrorCode::CapabilityUnavailable if error.message().contains("allow") => {
+                "have the operator add what builds it, and what that needs, to `--package-allow` (`DORMOUSE_PACKAGE_ALLOW`)"
+            }
+            _ => "take a version of it that has a wheel",
+        };
+        Self { why: format!("what builds it cannot be had: {}", error.message()), hint }
+    }
+
+    /// It ended otherwise than with a wheel.
+    fn ended(outcome: &Outcome) -> Self {
+        let hint = match &outcome.status {
+            Status::Stopped(error) if error.code() == ErrorCode::LimitTime => {
+                "have the operator raise `--timeout-max`, or take a version of it that has a wheel"
+            }
+            Status::Stopped(error) if error.code() == ErrorCode::LimitMemory => TOO_LITTLE,
+            Status::Raised(exception) if exception.class == "MemoryError" => TOO_LITTLE,
+            _ => "take another version of it, or one that has a wheel",
+        };
+        Self { why: failed(outcome), hint }
+    }
+}
 
 /// What builds it.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,6 +131,11 @@ impl BuildSystem {
             }
             None => None,
         };
+        let leads_out = |path: &&String| path.starts_with('/') || path.split('/').any(|part| part == "..");
+        if let Some(path) = table.iter().flat_map(|table| &table.backend_path).find(leads_out) {
+            let shown: String = path.escape_debug().take(MAX_SHOWN).collect();
+            return Err(format!("the back end that its pyproject.toml names lies outside of it: `{shown}`"));
+        }
         let legacy = || "setuptools.build_meta:__legacy__".to_owned();
         let Some(table) = table else {
             let requires = vec!["setuptools>=40.8.0".to_owned()];
@@ -115,9 +167,12 @@ impl Call<'_> {
     /// # Errors
     /// What keeps it from being fetched; that no room was free to build it.
     pub(super) async fn wheel_of(&self, name: &PackageName, sdist: &Sdist) -> Result<Made> {
-        let Some(machines) = self.machines else { return Ok(Err("nothing can be built here".into())) };
+        let Some(machines) = self.machines else {
+            return Ok(Err(Unbuilt::by_itself("nothing can be built here")));
+        };
         if self.count_build() > MAX_BUILDS {
-            return Ok(Err(format!("more than {MAX_BUILDS} packages had to be built from their source")));
+            let why = format!("more than {MAX_BUILDS} packages had to be built from their source");
+            return Ok(Err(Unbuilt { why, hint: "install fewer packages at a time" }));
         }
         let Sdist { filename, url, digest } = sdist;
         let packed = self.source.file(self.index, url, digest, filename, self.progress).await?;
@@ -125,20 +180,21 @@ impl Call<'_> {
         let (label, room) = (filename.clone(), self.settings.bounds.unpacked);
         let files = match blocking(move || archive::tarball(&label, &packed, room)).await? {
             Ok(files) => files,
-            Err(error) => return Ok(Err(error.message().to_owned())),
+            Err(error) => return Ok(Err(Unbuilt::by_itself(error.message()))),
         };
         let system = match BuildSystem::of(&files) {
             Ok(system) => system,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => return Ok(Err(Unbuilt::by_itself(&why))),
         };
         if let Some(compiler) = system.compiler() {
-            return Ok(Err(format!("it is compiled ({compiler}), and a sandbox has no compiler")));
+            let why = format!("it is compiled ({compiler}), and a sandbox has no compiler");
+            return Ok(Err(Unbuilt::native(why)));
         }
         let mut requires = system.requires.clone();
         for settled in [false, true] {
             let mut all = match self.tools(&requires).await {
                 Ok(tools) => tools,
-                Err(error) => return Ok(Err(format!("what builds it cannot be had: {}", error.message()))),
+                Err(error) => return Ok(Err(Unbuilt::tools(&error))),
             };
             for file in &files {
                 all.push((below(&format!("source/{}", file.path))?, file.bytes.clone()));
@@ -152,14 +208,14 @@ impl Call<'_> {
             let most = self.settings.bounds.archive;
             let build = Build { files: all, code: SCRIPT.to_owned(), takes: below("wheels")?, most };
             let Built { outcome, file } = machines.build(&self.owner, build).await?;
-            let Some(wanted) = answered(&outcome) else { return Ok(Err(failed(&outcome))) };
+            let Some(wanted) = answered(&outcome) else { return Ok(Err(unbuilt(&outcome))) };
             match file {
                 Some((name, bytes)) => return Ok(Ok((name, bytes))),
-                None if wanted.is_empty() || settled => return Ok(Err("its build made no wheel".into())),
+                None if wanted.is_empty() || settled => return Ok(Err(no_wheel())),
                 None => requires.extend(wanted),
             }
         }
-        Ok(Err("its build made no wheel".into()))
+        Ok(Err(no_wheel()))
     }
 
     /// The files of packages that a build needs. They are wheels themselves.
@@ -186,24 +242,48 @@ fn answered(outcome: &Outcome) -> Option<Vec<String>> {
     serde_json::from_str::<Answer>(value).ok().map(|answer| answer.requires)
 }
 
-/// Why a build failed, in one line: that it asked for a compiler; else the last line that names an error, and how it ended.
-fn failed(outcome: &Outcome) -> String {
-    let ended = match &outcome.status {
+fn no_wheel() -> Unbuilt {
+    Unbuilt::by_itself("its build made no wheel")
+}
+
+/// Why a build failed.
+fn unbuilt(outcome: &Outcome) -> Unbuilt {
+    let said = [&outcome.stderr.text, &outcome.stdout.text, &ended(outcome)];
+    if said.iter().any(|text| text.contains(NO_PROCESSES)) {
+        let why = "its build asks for a compiler or another program, and a sandbox has none";
+        return Unbuilt::native(why.into());
+    }
+    Unbuilt::ended(outcome)
+}
+
+fn ended(outcome: &Outcome) -> String {
+    match &outcome.status {
+        Status::Raised(exception) if exception.message.is_empty() => exception.class.clone(),
         Status::Raised(exception) => format!("{}: {}", exception.class, exception.message),
         Status::Exited(status) => format!("it exited with {status}"),
         Status::Stopped(error) => error.message().to_owned(),
-        Status::Returned(_) => "it answered something else".to_owned(),
-    };
-    let said = || [&outcome.stderr.text, &outcome.stdout.text].into_iter();
-    if said().any(|text| text.contains(NO_PROCESSES)) || ended.contains(NO_PROCESSES) {
-        return "its build asks for a compiler or another program, and a sandbox has none".into();
+        Status::Returned(_) => "it did not answer as a build does".to_owned(),
     }
-    let last = said().filter_map(|text| text.lines().rev().find(|line| line.contains("rror"))).next();
+}
+
+/// How a build ended, in one line, with the last line that it wrote about an error, or its last line at all.
+fn failed(outcome: &Outcome) -> String {
+    let lines =
+        || [&outcome.stderr.text, &outcome.stdout.text].into_iter().flat_map(|text| text.lines().rev());
+    let last =
+        lines().find(|line| line.contains("rror")).or_else(|| lines().find(|line| !line.trim().is_empty()));
+    let ended = ended(outcome);
     let told = match last {
         Some(line) => format!("its build failed: {} ({ended})", line.trim()),
         None => format!("its build failed: {ended}"),
     };
-    told.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(MAX_TOLD).collect()
+    let plain = told.chars().map(|letter| if letter.is_control() || turns(letter) { ' ' } else { letter });
+    plain.take(MAX_TOLD).collect()
+}
+
+/// Whether a character turns the direction of text around.
+fn turns(letter: char) -> bool {
+    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -190,6 +190,7 @@ fn adding(
         folder: Some(folder.clone()),
         saves: None,
         python: programs.python.clone(),
+        closed: false,
         // Containers have programs of their own.
         is_guest: true,
     }

@@ -8,7 +8,7 @@ use dormouse_core::{GuestPath, ProgramCall, ProgramEnd, Result};
 use serde_json::json;
 
 use super::{PackagePrograms, below, seen_from, text, usage};
-use crate::pip::lock;
+use crate::pip::{built_in, lock};
 
 const MANAGER: PackageManager = PackageManager::Pip;
 
@@ -62,6 +62,7 @@ pub(super) async fn run(
 
 async fn installed(programs: &PackagePrograms, files: &mut dyn Files) -> Result<Vec<Present>> {
     let mut all = present(files, MANAGER, &MANAGER.root()?, &programs.python).await?;
+    all.extend(built_in::all());
     all.sort_by_key(|one| one.name.to_lowercase());
     Ok(all)
 }
@@ -81,11 +82,11 @@ async fn install(
         match option {
             "-r" | "--requirement" => {
                 let file = joined.or_else(|| rest.next().copied()).ok_or_else(|| usage("-r needs a file"))?;
-                lists.read(files, seen_from(call, file)?, Kind::Requirements).await?;
+                lists.read(files, &programs.python, seen_from(call, file)?, Kind::Requirements).await?;
             }
             "-c" | "--constraint" => {
                 let file = joined.or_else(|| rest.next().copied()).ok_or_else(|| usage("-c needs a file"))?;
-                lists.read(files, seen_from(call, file)?, Kind::Constraints).await?;
+                lists.read(files, &programs.python, seen_from(call, file)?, Kind::Constraints).await?;
             }
             "-t" | "--target" => {
                 let folder = joined.or_else(|| rest.next().copied()).filter(|folder| !folder.is_empty());
@@ -94,7 +95,8 @@ async fn install(
             }
             "-U" | "--upgrade" => upgrade = true,
             "-q" | "--quiet" => quiet = true,
-            "-e" | "--editable" | "-i" | "--index-url" | "--extra-index-url" | "--prefix" | "--root" => {
+            "--no-deps" | "--force-reinstall" | "--ignore-installed" | "--pre" | "-e" | "--editable"
+            | "-i" | "--index-url" | "--extra-index-url" | "--prefix" | "--root" => {
                 return Err(usage(format!("the option {option} is not offered here")));
             }
             option if option.starts_with('-') => {}
@@ -107,6 +109,8 @@ async fn install(
             requirement => lists.requirements.push(requirement.to_owned()),
         }
     }
+    // With a lock file alone nothing else comes.
+    let closed = lists.locked > 0 && lists.locked == lists.requirements.len();
     let Lists { requirements, constraints, .. } = lists;
     if requirements.is_empty() {
         return Err(usage("You must give at least one requirement to install"));
@@ -122,6 +126,7 @@ async fn install(
         folder: target,
         saves: None,
         python: programs.python.clone(),
+        closed,
         // Containers have programs of their own.
         is_guest: true,
     };
@@ -158,12 +163,14 @@ enum Kind {
 struct Lists {
     requirements: Vec<String>,
     constraints: Vec<String>,
+    /// How many of the requirements lock files name.
+    locked: usize,
     files: usize,
 }
 
 impl Lists {
     /// Reads a file and those that it names.
-    async fn read(&mut self, files: &mut dyn Files, path: GuestPath, kind: Kind) -> Result<()> {
+    async fn read(&mut self, files: &mut dyn Files, python: &str, path: GuestPath, kind: Kind) -> Result<()> {
         let mut left = vec![(path, kind)];
         while let Some((path, kind)) = left.pop() {
             self.files += 1;
@@ -176,7 +183,9 @@ impl Lists {
                 Kind::Constraints => &mut self.constraints,
             };
             if lock::is_lock(path.as_str()) {
-                to.extend(lock::requirements(&list)?);
+                let locked = lock::requirements(&list, python)?;
+                self.locked += if kind == Kind::Requirements { locked.len() } else { 0 };
+                to.extend(locked);
                 continue;
             }
             let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -213,6 +222,9 @@ async fn remove(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str
     let (mut gone, mut said, mut warned) = (Vec::new(), String::new(), String::new());
     for word in words.iter().filter(|word| !word.starts_with('-')) {
         match all.iter().find(|one| same(&one.name, word)) {
+            Some(one) if one.path.is_empty() => warned.push_str(&format!(
+                "WARNING: {word} is part of the sandbox's Python, and cannot be uninstalled.\n"
+            )),
             Some(one) => {
                 said.push_str(&format!("Successfully uninstalled {}-{}\n", one.name, one.version));
                 gone.push(one.clone());
@@ -255,9 +267,12 @@ async fn show(programs: &PackagePrograms, files: &mut dyn Files, words: &[&str])
     let mut said = Vec::new();
     for word in words.iter().filter(|word| !word.starts_with('-')) {
         let Some(one) = all.iter().find(|one| same(&one.name, word)) else { continue };
-        let folder = one.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let place = match one.path.rsplit_once('/') {
+            Some((folder, _)) => format!("{root}/{folder}"),
+            None => "the sandbox's Python".to_owned(),
+        };
         said.push(format!(
-            "Name: {}\nVersion: {}\nLocation: {root}/{folder}\nRequires: {}\n",
+            "Name: {}\nVersion: {}\nLocation: {place}\nRequires: {}\n",
             one.name,
             one.version,
             one.requires.join(", ")

@@ -43,6 +43,7 @@ fn request(manager: PackageManager, requirements: &[&str]) -> PackageRequest {
         project: None,
         upgrade: false,
         python: "3.14.0".into(),
+        closed: false,
         is_guest: false,
     }
 }

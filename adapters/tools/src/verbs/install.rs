@@ -66,12 +66,12 @@ pub(crate) fn install() -> Verb<Install, Installed> {
     Verb {
         name: "sandbox_install",
         title: "Install packages in a sandbox",
-        description: "Installs pure-Python wheels (`pip`) or pure-JavaScript packages (`npm`) with their \
-            dependencies, from the \
+        description: "Installs pure-Python packages (`pip`; those without a wheel are built in a sandbox of their own) or \
+            pure-JavaScript packages (`npm`) with their dependencies, from the \
             operator's index; `pip install` and `npm install` in sandbox_exec do the same. Python's go below \
             /workspace/.local, JavaScript's into /workspace/node_modules. Either everything is installed or nothing, \
             and only packages that the operator allows: a package that needs native code or is not allowed is refused by name. No code of a \
-            package runs during the installation; `notes` say if its scripts were left out.",
+            package runs in this sandbox during the installation; `notes` say if its scripts were left out.",
         arguments: Install::table(),
         annotations: FETCHES,
         order: Order::Works,

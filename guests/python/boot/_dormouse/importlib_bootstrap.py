@@ -21,6 +21,8 @@ _LEFT_OUT = {"__pycache__", "test", "tests", "idle_test", "lib2to3", "idlelib", 
 # reload asks for those again.
 _modules = {}
 _compressed = set()
+# name of a distribution -> its METADATA; of packages of PyPI that are part of the interpreter.
+_described = {}
 
 
 class Library:
@@ -37,6 +39,10 @@ class Library:
         if package:
             spec.submodule_search_locations.append(os.path.dirname(file))
         return spec
+
+    @staticmethod
+    def find_distributions(context):
+        return _distributions(context)
 
     @staticmethod
     def create_module(spec):
@@ -63,6 +69,34 @@ class Library:
     @staticmethod
     def get_filename(name):
         return _entry(name)[1]
+
+
+def _distributions(context):
+    if "path" in vars(context):
+        return []  # It is asked about other folders.
+    from importlib.metadata import Distribution
+
+    class Described(Distribution):
+        def __init__(self, text):
+            self._text = text
+
+        def read_text(self, filename):
+            return self._text if filename == "METADATA" else None
+
+        def locate_file(self, path):
+            return os.path.join(os.path.dirname(os.__file__), "site-packages", path)
+
+    wanted = None if context.name is None else context.name.lower().replace("_", "-").replace(".", "-")
+    return [Described(text) for name, text in _described.items() if wanted in (None, name)]
+
+
+def describe(root):
+    """Keeps what the packages below `root` say of themselves, without their long descriptions."""
+    for folder in sorted(os.listdir(root)):
+        name, _, ending = folder.partition("-")
+        if ending.endswith(".dist-info"):
+            with open(os.path.join(root, folder, "METADATA"), encoding="utf-8") as file:
+                _described[name.replace("_", "-")] = file.read().split("\n\n")[0] + "\n"
 
 
 def _entry(name):

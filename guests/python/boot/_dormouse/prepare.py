@@ -19,7 +19,7 @@ import random
 import tempfile
 from importlib import machinery
 
-from _dormouse import absent, annotations, digests, errors, loop, packages, program, session, system, world, zones
+from _dormouse import absent, annotations, digests, errors, foreign, loop, packages, program, session, system, world, zones
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -64,9 +64,11 @@ def prepare(stdlib, zone_folder, package_folder):
     zones.install()
     importlib_bootstrap.collect(stdlib)
     importlib_bootstrap.collect(package_folder, stdlib + "/site-packages")
+    importlib_bootstrap.describe(package_folder)
     importlib_bootstrap.adopt()
     # Before `Absent`, which is the last resort.
     sys.meta_path[-1:-1] = [importlib_bootstrap.Library, zones.Zones, packages.Installed]
+    sys.meta_path.insert(0, foreign.Foreign)
     _find_no_native_code()
     session.reset()
 
@@ -74,6 +76,7 @@ def prepare(stdlib, zone_folder, package_folder):
 def finish():
     """The last step in Python: forgets the folders that were there for the build only."""
     sys.path[:] = [packages.FOLDER]
+    sys.builtin_module_names = tuple(name for name in sys.builtin_module_names if name not in foreign.LINKED)
     sys.path_importer_cache.clear()
     linecache.clearcache()
     importlib.invalidate_caches()

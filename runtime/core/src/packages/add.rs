@@ -73,6 +73,8 @@ pub struct Adding {
     pub saves: Option<Saving>,
     /// The version of Python, such as `3.14.7`.
     pub python: String,
+    /// As in [`PackageRequest::closed`].
+    pub closed: bool,
     /// As in [`PackageRequest::is_guest`].
     pub is_guest: bool,
 }
@@ -127,6 +129,7 @@ pub async fn add(
         project,
         upgrade: adding.upgrade,
         python: adding.python.clone(),
+        closed: adding.closed,
         is_guest: adding.is_guest,
     };
     if request.project.is_some() && !locking.is_some_and(|locking| locking.named) {

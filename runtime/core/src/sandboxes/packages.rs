@@ -62,6 +62,7 @@ impl Sandboxes {
             folder,
             saves,
             python,
+            closed: false,
             is_guest,
         };
         let (says, mut said) = unbounded_channel();

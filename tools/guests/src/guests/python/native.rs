@@ -36,7 +36,7 @@ pub(super) struct Native {
 
 pub(super) fn build(job: &Job<'_>) -> Result<Native> {
     let pydantic_core = job.prepare("pydantic_core")?;
-    job.prepare("jiter")?;
+    let jiter = job.prepare("jiter")?;
     // Beside the sources, which its manifest names.
     let own = job.scratch.join("native-packages");
     fs::create_dir_all(&own)?;
@@ -62,5 +62,10 @@ pub(super) fn build(job: &Job<'_>) -> Result<Native> {
     }
     fs::create_dir(packages.join("jiter"))?;
     fs::write(packages.join("jiter/__init__.py"), JITER_MODULE)?;
+    for (source, file) in [(&pydantic_core, &PYDANTIC_CORE), (&jiter, &JITER)] {
+        let info = packages.join(file.file.replace(".tar.gz", ".dist-info"));
+        fs::create_dir(&info)?;
+        fs::copy(source.join("PKG-INFO"), info.join("METADATA"))?;
+    }
     Ok(Native { library, packages })
 }

