@@ -60,7 +60,7 @@ pub(crate) enum Phase {
     Packages,
     /// What people install is made, unpacked on a clean prefix, and used there
     Dist,
-    /// Five minutes of torture: servers that are killed, full disks, clocks that are set
+    /// Three minutes of torture: servers that are killed, full disks, clocks that are set
     Torture,
     /// A short run of the benchmarks, so that they do not rot
     Bench,
@@ -209,7 +209,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<Outcome> {
         Phase::Packages => suite("packages"),
         Phase::Dist => dist::trial(),
         // What containers among them show is looked at by hand: docs/decisions/durability.md.
-        Phase::Torture => torture::run(&["--containers=no".to_owned()]),
+        Phase::Torture => torture::run(&["--containers=no", "--minutes=3"].map(str::to_owned)),
         Phase::Bench => {
             let smoke = ["--rounds", "2", "--no-peers"].map(String::from);
             single(process::bench(&smoke))

@@ -36,8 +36,18 @@ struct Package {
 
 #[derive(Deserialize)]
 struct File {
+    name: Option<String>,
+    url: Option<String>,
     #[serde(default)]
     hashes: HashMap<String, String>,
+}
+
+impl File {
+    /// Whether it is no wheel for one kind of machine.
+    fn can_be_used(&self) -> bool {
+        let name = self.name.as_deref().or(self.url.as_deref()).unwrap_or_default();
+        !name.ends_with(".whl") || name.ends_with("-none-any.whl")
+    }
 }
 
 /// Whether a file of this name is a lock file.
@@ -92,7 +102,9 @@ pub(crate) fn requirements(text: &str, python: &str) -> Result<Vec<String>> {
             )));
         };
         let mut one = format!("{name}=={version}");
-        for file in files {
+        // A package with native code has dozens of files, and none of those is taken.
+        let usable: Vec<&File> = files.iter().copied().filter(|file| file.can_be_used()).collect();
+        for file in if usable.is_empty() { files.into_iter().take(1).collect() } else { usable } {
             let Some(digest) = file.hashes.get("sha256") else {
                 return Err(bad(&format!("has a file of `{name}` without a SHA-256")));
             };
@@ -111,7 +123,7 @@ mod tests {
     fn a_lock_file_gives_versions_markers_and_hashes() {
         let text = "lock-version = '1.0'\nrequires-python = '>=3.9'\nenvironments = [\"sys_platform == 'wasi'\", \"sys_platform == 'win32'\"]\n\
                     [[packages]]\nname = 'attrs'\nversion = '25.1.0'\nmarker = \"python_version >= '3.8'\"\n\
-                    wheels = [{name = 'a.whl', hashes = {sha256 = 'aa'}}]\nsdist = {name = 'a.tar.gz', hashes = {sha256 = 'bb'}}\n\
+                    wheels = [{name = 'a-1-cp314-cp314-win32.whl', hashes = {sha256 = 'dd'}}, {name = 'a-1-py3-none-any.whl', hashes = {sha256 = 'aa'}}]\nsdist = {name = 'a.tar.gz', hashes = {sha256 = 'bb'}}\n\
                     [[packages]]\nname = 'old'\nversion = '1'\nmarker = \"python_version < '3'\"\nwheels = [{hashes = {sha256 = 'cc'}}]\n";
         let read = |text: &str| requirements(text, "3.14.0");
         assert_eq!(read(text).unwrap(), ["attrs==25.1.0 --hash=sha256:aa --hash=sha256:bb"]);
