@@ -1,6 +1,7 @@
 //! Source distributions: a wheel of one, built in a sandbox of its own (PEP 517). No code of it runs here.
 
 use dormouse_core::packages::{Build, Built, PackageEvent, PackageFile, PackageManager};
+use dormouse_core::sandbox::hides_text;
 use dormouse_core::{Error, ErrorCode, GuestPath, Outcome, Result, Status, Value};
 use pep508_rs::PackageName;
 use reqwest::Url;
@@ -17,11 +18,14 @@ const SCRIPT: &str = include_str!("build.py");
 /// Where it looks for source, wishes and wheels.
 const PLACE: &str = "/workspace";
 /// Most source distributions that one call builds.
-pub(super) const MAX_BUILDS: usize = 16;
+const MAX_BUILDS: usize = 16;
 /// Longest `pyproject.toml`, in bytes (1 MiB).
 const MAX_PROJECT: usize = 1 << 20;
-/// Longest reason that is told, in bytes.
+/// Most bytes that a source is unpacked to (64 MiB): it is held here, and copied into the machine that builds it.
+const MAX_SOURCE: u64 = 64 << 20;
+/// Most characters of a reason that is told.
 const MAX_TOLD: usize = 300;
+/// What helps where memory was too little.
 const TOO_LITTLE: &str = "have the operator raise `--memory-max`, or take a version of it that has a wheel";
 /// What a guest's Python says to who starts a program.
 const NO_PROCESSES: &str = "no processes in this sandbox";
@@ -177,7 +181,7 @@ impl Call<'_> {
         let Sdist { filename, url, digest } = sdist;
         let packed = self.source.file(self.index, url, digest, filename, self.progress).await?;
         (self.progress)(PackageEvent::Building { name: name.to_string() });
-        let (label, room) = (filename.clone(), self.settings.bounds.unpacked);
+        let (label, room) = (filename.clone(), self.settings.bounds.unpacked.min(MAX_SOURCE));
         let files = match blocking(move || archive::tarball(&label, &packed, room)).await? {
             Ok(files) => files,
             Err(error) => return Ok(Err(Unbuilt::by_itself(error.message()))),
@@ -277,13 +281,9 @@ fn failed(outcome: &Outcome) -> String {
         Some(line) => format!("its build failed: {} ({ended})", line.trim()),
         None => format!("its build failed: {ended}"),
     };
-    let plain = told.chars().map(|letter| if letter.is_control() || turns(letter) { ' ' } else { letter });
+    let plain =
+        told.chars().map(|letter| if letter.is_control() || hides_text(letter) { ' ' } else { letter });
     plain.take(MAX_TOLD).collect()
-}
-
-/// Whether a character turns the direction of text around.
-fn turns(letter: char) -> bool {
-    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ _LEFT_OUT = {"__pycache__", "test", "tests", "idle_test", "lib2to3", "idlelib", 
 # reload asks for those again.
 _modules = {}
 _compressed = set()
-# name of a distribution -> its METADATA; of packages of PyPI that are part of the interpreter.
+# name of a distribution, with `_` -> its METADATA; of packages of PyPI that are part of the interpreter.
 _described = {}
 
 
@@ -74,7 +74,7 @@ class Library:
 def _distributions(context):
     if "path" in vars(context):
         return []  # It is asked about other folders.
-    from importlib.metadata import Distribution
+    from importlib.metadata import Distribution, Prepared
 
     class Described(Distribution):
         def __init__(self, text):
@@ -86,7 +86,7 @@ def _distributions(context):
         def locate_file(self, path):
             return os.path.join(os.path.dirname(os.__file__), "site-packages", path)
 
-    wanted = None if context.name is None else context.name.lower().replace("_", "-").replace(".", "-")
+    wanted = Prepared(context.name).normalized
     return [Described(text) for name, text in _described.items() if wanted in (None, name)]
 
 
@@ -96,7 +96,7 @@ def describe(root):
         name, _, ending = folder.partition("-")
         if ending.endswith(".dist-info"):
             with open(os.path.join(root, folder, "METADATA"), encoding="utf-8") as file:
-                _described[name.replace("_", "-")] = file.read().split("\n\n")[0] + "\n"
+                _described[name] = file.read().split("\n\n")[0] + "\n"
 
 
 def _entry(name):

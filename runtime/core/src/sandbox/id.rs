@@ -159,6 +159,14 @@ impl SandboxId {
     }
 }
 
+/// Whether a character has no width, but for those that join letters, or turns the direction of writing: it is not seen, and text
+/// around it is read as something else.
+pub fn hides_text(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
 impl Name {
     /// Refuses what a new thing is not to be called, because it is read as something else or not seen: `.`, `..`, characters without
     /// width but for those that join letters, and those that turn the direction of writing. What has such a name already is found.
@@ -167,17 +175,13 @@ impl Name {
     /// `args_invalid`.
     pub fn check_new(&self) -> Result<()> {
         let joins = |c: char| matches!(c, '\u{200c}' | '\u{200d}');
-        let hides = |c: char| {
-            matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-                | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}')
-        };
         let is_seen = self.0.chars().any(|c| !joins(c) && !c.is_whitespace());
-        if is_seen && !self.0.contains(hides) && self.0 != "." && self.0 != ".." {
+        if is_seen && !self.0.contains(hides_text) && self.0 != "." && self.0 != ".." {
             return Ok(());
         }
         // What is not seen is told by its number; the rest stays as it was written.
-        let is_unseen = |c: char| joins(c) || hides(c) || c.is_control() || (c.is_whitespace() && c != ' ');
+        let is_unseen =
+            |c: char| joins(c) || hides_text(c) || c.is_control() || (c.is_whitespace() && c != ' ');
         let told = |c: char| if is_unseen(c) { c.escape_unicode().to_string() } else { c.to_string() };
         let shown: String = self.0.chars().map(told).collect();
         Err(Error::args_invalid(format!("`{shown}` cannot be a name"))

@@ -26,7 +26,7 @@ pub mod spec;
 
 pub use contents::Contents;
 pub use dormouse_types::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, chunk};
-pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey};
+pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey, hides_text};
 pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use lost::{Lost, Notes, OlderMemory};

@@ -12,6 +12,9 @@ use crate::packages::{Build, BuildMachines, Built, whole};
 use crate::sandbox::{EntryKind, Files, Owner, SandboxSpec};
 use crate::{Error, ErrorCode, EvalRequest, GuestPath, Language, Limits, Result};
 
+/// Bytes kept of each stream of a build (1 MiB): why it failed stands at the end.
+const OUTPUT: u64 = 1 << 20;
+
 /// The machines of these sandboxes' first provider.
 struct Machines(Weak<Inner>);
 
@@ -30,7 +33,8 @@ impl Sandboxes {
         let memory = default.memory.min(ceiling.memory);
         let spec = SandboxSpec { memory, disk: default.disk.min(ceiling.disk), ..default };
         let mut request = EvalRequest::new(Language::python(), build.code);
-        request.context.limits = Limits { memory, wall: ceiling.wall, ..Limits::default() };
+        let output = OUTPUT.min(ceiling.output);
+        request.context.limits = Limits { memory, output, wall: ceiling.wall, ..Limits::default() };
         self.inner.admission.admit(&mut request)?;
         // The build is the package's own code, which the operator's rule for snippets does not hold back.
         request.allow_eval = true;
