@@ -93,8 +93,9 @@ pub fn python(cache: &Cache, progress: &Progress, wanted: &PythonFile) -> Result
         return Ok(path);
     }
     let _step = progress.step(&format!("downloading {}", wanted.file));
-    // Its own, because the machine's Python may have no pip.
-    let pip = python::environment("pip", "pip").context("no Python with pip")?;
+    python::require().map_err(anyhow::Error::msg)?;
+    // Of this version, because the settings of pip are read by what is no interface of it.
+    let pip = python::environment("pip", "pip==26.3").context("no Python with pip")?;
     let fresh = tempfile::tempdir_in(&folder)?;
     let partial = fresh.path().join(wanted.file);
     let fetched = crate::program::fetch(|| {
