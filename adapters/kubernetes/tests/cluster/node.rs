@@ -4,6 +4,7 @@
 //! that Kubernetes has, in version 5 or 4.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -118,7 +119,9 @@ impl Node {
                         (server.clone(), pod["metadata"]["name"].as_str().unwrap().to_owned());
                     if kind == "ADDED" && server.node.idle.load(Ordering::Acquire) {
                         tokio::spawn(async move {
-                            let started = server.node.start(&server, &name, &pod).await;
+                            let (own, to) = (server.clone(), name.clone());
+                            let start = move || own.node.start(&own, &to, &pod);
+                            let started = tokio::task::spawn_blocking(start).await.unwrap();
                             if started.is_ok() && server.node.engine {
                                 server.node.watch_for_its_end(&server, &name);
                             }
@@ -199,12 +202,14 @@ impl Node {
         });
     }
 
-    async fn start(&self, server: &Server, name: &str, pod: &Json) -> Result<(), String> {
+    /// Starts a pod. It blocks: what a test breaks off in the middle of it goes on, so that the node ends after it and removes what it
+    /// made.
+    fn start(&self, server: &Server, name: &str, pod: &Json) -> Result<(), String> {
         let folders = self.mount(server, name, pod)?;
         if !self.engine {
             return Ok(());
         }
-        let closed = self.closed.read().await;
+        let closed = self.closed.blocking_read();
         if *closed {
             return Err("the node is closed".into());
         }
@@ -222,7 +227,7 @@ impl Node {
         argv.extend(["--memory-swap".into(), limit.clone(), "--pids-limit".into(), PIDS.to_string()]);
         argv.extend(["--user".into(), format!("{user}:{user}"), "--memory".into(), limit]);
         let volumes = pod["spec"]["volumes"].as_array().cloned().unwrap_or_default();
-        let shared = self.prepare(name, pod, user).await?;
+        let shared = self.prepare(name, pod, user)?;
         for mount in container["volumeMounts"].as_array().into_iter().flatten() {
             if mount["name"].as_str() == shared.as_deref() && shared.is_some() {
                 let (place, only) = (mount["mountPath"].as_str().unwrap(), mount["readOnly"] == true);
@@ -263,12 +268,11 @@ impl Node {
             container["image"].as_str().unwrap().to_owned(),
         ]);
         argv.extend(command);
-        let ran = Command::new("docker").args(&argv).output().await.map_err(|error| error.to_string())?;
-        if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
+        docker(&argv).map(drop)
     }
 
     /// Runs the init container of a pod, if it has one; answers the volume that it shares with the other one.
-    async fn prepare(&self, name: &str, pod: &Json, user: &Json) -> Result<Option<String>, String> {
+    fn prepare(&self, name: &str, pod: &Json, user: &Json) -> Result<Option<String>, String> {
         let Some(first) = pod["spec"]["initContainers"].get(0) else { return Ok(None) };
         let mount = &first["volumeMounts"][0];
         let volume = format!("{name}:{}", mount["mountPath"].as_str().unwrap());
@@ -288,12 +292,7 @@ impl Node {
         ]
         .concat();
         for argv in [open, fill] {
-            let mut docker = Command::new("docker");
-            let ran = docker.args(&argv).kill_on_drop(true).output().await;
-            let ran = ran.map_err(|error| error.to_string())?;
-            if !ran.status.success() {
-                return Err(String::from_utf8_lossy(&ran.stderr).into_owned());
-            }
+            docker(&argv)?;
         }
         Ok(mount["name"].as_str().map(str::to_owned))
     }
@@ -303,11 +302,11 @@ impl Node {
         format!("{pod}-{}", self.own)
     }
 
+    /// Ends a pod. What a test breaks off in the middle of it goes on, and the test's end waits for it.
     pub(crate) async fn end(&self, pod: &str) {
         if self.engine {
-            let name = &self.container(pod);
-            let _gone = Command::new("docker").args(["rm", "-f", name]).output().await;
-            let _gone = Command::new("docker").args(["volume", "rm", "-f", name]).output().await;
+            let container = self.container(pod);
+            tokio::task::spawn_blocking(move || clear(&container)).await.unwrap();
         }
         self.mounted.lock().unwrap().remove(pod);
     }
@@ -366,22 +365,31 @@ impl Drop for Node {
             return;
         }
         let made = std::mem::take(self.made.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
-        for container in made.iter().map(|pod| self.container(pod)) {
-            let docker = |words: &[&str]| std::process::Command::new("docker").args(words).output();
-            let _gone = docker(&["rm", "-fv", &container]);
-            // A step that was broken off with its test may have the volume for a moment longer.
-            for _ in 0..50 {
-                if docker(&["volume", "rm", "-f", &container]).is_ok_and(|removed| removed.status.success()) {
-                    break;
-                }
-                let users = docker(&["ps", "-aq", "--filter", &format!("volume={container}")]);
-                let users = users.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
-                for user in users.iter().flat_map(|ids| ids.split_whitespace()) {
-                    let _gone = docker(&["rm", "-fv", user]);
-                }
-                std::thread::sleep(Duration::from_millis(100));
-            }
+        for pod in &made {
+            clear(&self.container(pod));
         }
+    }
+}
+
+/// What a command of docker says.
+fn docker(words: &[impl AsRef<OsStr>]) -> Result<String, String> {
+    let ran = std::process::Command::new("docker").args(words).output().map_err(|error| error.to_string())?;
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
+}
+
+/// Removes a container and its volume. Another removal of the same may have them for a moment longer.
+fn clear(container: &str) {
+    for _ in 0..50 {
+        let _gone = docker(&["rm", "-fv", container]);
+        if docker(&["volume", "rm", "-f", container]).is_ok() {
+            return;
+        }
+        let users = docker(&["ps", "-aq", "--filter", &format!("volume={container}")]).unwrap_or_default();
+        for user in users.split_whitespace() {
+            let _gone = docker(&["rm", "-fv", user]);
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
