@@ -209,6 +209,24 @@ static JSValue tag_of(JSContext *ctx, JSValueConst self, int count, JSValueConst
   return native_cipher_tag(state, out) ? JS_NewArrayBufferCopy(ctx, out, BLOCK) : JS_NULL;
 }
 
+// pair(words, key, data, more): what native_pair answers, an ArrayBuffer; null: nothing
+static JSValue pair(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  bytes key, data, more;
+  size_t words_length, length = 0;
+  const char *words = JS_ToCStringLen(ctx, &words_length, arguments[0]);
+  if (!words) return JS_EXCEPTION;
+  JSValue answer = JS_EXCEPTION;
+  if (borrow(ctx, arguments[1], &key) && borrow(ctx, arguments[2], &data) && borrow(ctx, arguments[3], &more)) {
+    uint8_t *made = native_pair((const uint8_t *)words, words_length, key.first, key.length, data.first, data.length,
+                                more.first, more.length, &length);
+    answer = made ? JS_NewArrayBufferCopy(ctx, made, length) : JS_NULL;
+    native_bytes_end(made, length);
+  }
+  JS_FreeCString(ctx, words);
+  return answer;
+}
+
 // sameBytes(left, right): in a time that depends on their length alone
 static JSValue same(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count;
@@ -231,6 +249,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("cipherUpdate", 2, update_ciphering),
     JS_CFUNC_DEF("cipherFinish", 1, finish_ciphering),
     JS_CFUNC_DEF("cipherTag", 1, tag_of),
+    JS_CFUNC_DEF("pair", 4, pair),
     JS_CFUNC_DEF("sameBytes", 2, same),
 };
 

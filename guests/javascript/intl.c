@@ -39,7 +39,7 @@ static JSValue ask(JSContext *ctx, JSValueConst self, int count, JSValueConst *a
   uint8_t *text = native_intl((const uint8_t *)texts[0], lengths[0], (const uint8_t *)texts[1], lengths[1],
                               (const uint8_t *)texts[2], lengths[2], (const uint8_t *)texts[3], lengths[3], &length);
   answer = text ? JS_NewStringLen(ctx, (const char *)text, length) : JS_UNDEFINED;
-  native_intl_free(text, length);
+  native_bytes_end(text, length);
 end:
   for (int i = 0; i < read; i++) JS_FreeCString(ctx, texts[i]);
   return answer;

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// native/border.rs
+void native_bytes_end(uint8_t *first, size_t length);
+
 // native/digest.rs
 typedef struct native_digestion native_digestion;
 native_digestion *native_digest(const uint8_t *name, size_t name_length);
@@ -31,10 +34,13 @@ bool native_cipher_tag(native_ciphering *cipher, uint8_t *into);
 void native_cipher_end(native_ciphering *cipher);
 bool native_same(const uint8_t *left, const uint8_t *right, size_t length);
 
+// native/pairs.rs
+uint8_t *native_pair(const uint8_t *words, size_t words_length, const uint8_t *key, size_t key_length, const uint8_t *data,
+                     size_t data_length, const uint8_t *more, size_t more_length, size_t *length);
+
 // native/intl/mod.rs
 uint8_t *native_intl(const uint8_t *question, size_t question_length, const uint8_t *first, size_t first_length,
                      const uint8_t *second, size_t second_length, const uint8_t *third, size_t third_length, size_t *length);
-void native_intl_free(uint8_t *first, size_t length);
 int32_t native_collator(const uint8_t *tag, size_t tag_length, const uint8_t *options, size_t options_length);
 int32_t native_compare(int32_t order, const uint8_t *left, size_t left_length, const uint8_t *right, size_t right_length);
 uint32_t *native_segments(uint32_t kind, const uint16_t *first, size_t length, size_t *count);

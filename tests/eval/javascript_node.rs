@@ -57,6 +57,25 @@ fn digests_keys_and_ciphers() {
 }
 
 #[test]
+fn keys_in_pairs() {
+    all_true("keys");
+}
+
+#[test]
+fn keys_and_signatures_of_node_are_right_here() {
+    let made = include_str!("javascript_keys/made_by_node.json");
+    let check = include_str!("javascript_keys/check.js");
+    let answer = sandbox::value_of(JAVASCRIPT, &format!("const made = {made};\n{check}"));
+    assert_eq!(answer["value"][0]["value"], json!(264), "{answer}");
+    assert_eq!(answer["value"][1]["count"], json!(0), "{answer}");
+}
+
+#[test]
+fn lng_35_keys_that_are_none_are_errors() {
+    all_true("hostile keys");
+}
+
+#[test]
 fn contexts_channels_modules_and_values_as_bytes() {
     all_true("contexts");
 }
@@ -120,8 +139,8 @@ fn what_is_not_there_says_so_where_it_is_used() {
             "brotli is not part of this sandbox; gzip and deflate are",
         ),
         (
-            "require('crypto').generateKeyPairSync('rsa')",
-            "crypto.generateKeyPairSync is not part of this sandbox: there are digests, HMAC, derived keys, AES and random numbers",
+            "require('crypto').createDiffieHellman(64)",
+            "crypto.createDiffieHellman is not part of this sandbox: there are digests, HMAC, derived keys, AES, random numbers, and keys of RSA, curves, Ed25519 and X25519",
         ),
     ] {
         assert_eq!(raised(code)[1], message, "{code}");

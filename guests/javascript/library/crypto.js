@@ -1,10 +1,14 @@
-// The module `crypto`: digests, HMAC, derived keys, AES, and random numbers. Keys in pairs are not part of it.
+// The module `crypto`: digests, HMAC, derived keys, AES, random numbers, and keys in pairs, which are internal/keys.js and
+// internal/signing.js.
 'use strict';
 const { Buffer } = require('buffer');
 const { Transform } = require('stream');
 const { cipher: begin, cipherAdditional, cipherFinish, cipherTag, cipherUpdate, cipherWithoutPadding } = native;
 const { digest, digestCopy, digestFinish, digestUpdate, fillRandom, mac, pbkdf2, sameBytes, scrypt } = native;
+const { KeyObject, createPrivateKey, createPublicKey, fail, generateKeyPair, generateKeyPairSync, keyOf } = require('internal/keys');
 const { refusing } = require('internal/refuse');
+const keyWrap = require('internal/key_wrap');
+const signing = require('internal/signing');
 
 // The bytes of a result, by the names that the library knows.
 const lengths = {
@@ -12,10 +16,6 @@ const lengths = {
   'sha3-224': 28, 'sha3-256': 32, 'sha3-384': 48, 'sha3-512': 64, ripemd160: 20, blake2b512: 64, blake2s256: 32, shake128: 16, shake256: 32,
 };
 const isExtendable = (name) => name === 'shake128' || name === 'shake256';
-
-function fail(Kind, code, message) {
-  return Object.assign(new Kind(message), { code });
-}
 
 function nameOf(given) {
   if (typeof given !== 'string') throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "algorithm" argument must be of type string. Received ${shared.inspect(given)}`);
@@ -28,7 +28,7 @@ function bytesOf(data, encoding, what = 'data') {
   if (data instanceof KeyObject) return data.export();
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof globalThis.CryptoKey) return require('internal/webcrypto').bytesOf(data);
+  if (data instanceof globalThis.CryptoKey) return KeyObject.from(data).export();
   throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${shared.inspect(data)}`);
 }
 
@@ -159,8 +159,8 @@ const later = (work) => (...values) => {
 const sizes = { 128: 16, 192: 24, 256: 32 };
 
 function about(given) {
-  const [, bits, mode] = /^(?:id-)?aes-?(128|192|256)-?(cbc|ctr|ecb|gcm)$/i.exec(`${given}`) ?? [];
-  return bits && { bits: Number(bits), mode: mode.toLowerCase(), name: `aes-${bits}-${mode.toLowerCase()}` };
+  const [, bits, mode] = /^(?:id-)?aes-?(128|192|256)-?(cbc|ctr|ecb|gcm|wrap)$/i.exec(`${given}`) ?? [];
+  return bits && { bits: Number(bits), mode: mode.toLowerCase(), name: /wrap/i.test(mode) ? `id-aes${bits}-wrap` : `aes-${bits}-${mode.toLowerCase()}` };
 }
 
 class CipherBase extends Transform {
@@ -170,6 +170,8 @@ class CipherBase extends Transform {
   #length;
   #given;
   #tag;
+  // Where a wrapped key begins.
+  #vector;
   #ended = false;
   constructor(algorithm, key, start, options, decrypts) {
     super(options);
@@ -178,8 +180,12 @@ class CipherBase extends Transform {
     const secret = bytesOf(key, 'utf8', 'key');
     if (secret.length !== sizes[known.bits]) throw fail(RangeError, 'ERR_CRYPTO_INVALID_KEYLEN', 'Invalid key length');
     const vector = start === null || start === undefined ? new Uint8Array(0) : bytesOf(start, 'utf8', 'iv');
-    this.#state = begin(known.mode, secret, vector, decrypts);
+    this.#state = known.mode === 'wrap' ? vector.length === 8 && begin('ecb', secret, new Uint8Array(0), decrypts) : begin(known.mode, secret, vector, decrypts);
     if (!this.#state) throw fail(TypeError, 'ERR_CRYPTO_INVALID_IV', 'Invalid initialization vector');
+    if (known.mode === 'wrap') {
+      cipherWithoutPadding(this.#state);
+      this.#vector = vector.slice();
+    }
     this.#mode = known.mode;
     this.#decrypts = decrypts;
     this.#length = options?.authTagLength ?? 16;
@@ -205,7 +211,11 @@ class CipherBase extends Transform {
   }
   update(data, inputEncoding, outputEncoding) {
     if (this.#ended) throw fail(Error, 'ERR_CRYPTO_INVALID_STATE', 'Unsupported state');
-    return encoded(cipherUpdate(this.#state, bytesOf(data, inputEncoding)), outputEncoding);
+    const bytes = bytesOf(data, inputEncoding);
+    if (this.#mode !== 'wrap') return encoded(cipherUpdate(this.#state, bytes), outputEncoding);
+    const done = keyWrap[this.#decrypts ? 'unwrap' : 'wrap']((block) => cipherUpdate(this.#state, block), bytes, this.#vector);
+    if (!done) throw fail(Error, 'ERR_CRYPTO_INVALID_STATE', 'Unsupported state or unable to authenticate data');
+    return encoded(done, outputEncoding);
   }
   final(outputEncoding) {
     if (this.#ended) throw fail(Error, 'ERR_CRYPTO_INVALID_STATE', 'Unsupported state');
@@ -246,7 +256,7 @@ function getCipherInfo(given) {
   const known = about(given);
   if (!known) return undefined;
   const { bits, mode, name } = known;
-  return { mode, name, keyLength: sizes[bits], ...(mode === 'ecb' ? {} : { ivLength: mode === 'gcm' ? 12 : 16 }), ...(mode === 'ctr' || mode === 'gcm' ? { blockSize: 1 } : { blockSize: 16 }) };
+  return { mode, name, keyLength: sizes[bits], ...(mode === 'ecb' ? {} : { ivLength: { gcm: 12, wrap: 8 }[mode] ?? 16 }), blockSize: { ctr: 1, gcm: 1, wrap: 8 }[mode] ?? 16 };
 }
 
 // --- Random numbers.
@@ -288,43 +298,23 @@ function randomInt(least, most, callback) {
 
 // --- Keys that both sides know.
 
-class KeyObject {
-  #bytes;
-  constructor(type, bytes) {
-    if (type !== 'secret') throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'type' is invalid. Received ${shared.inspect(type)}`);
-    this.#bytes = Buffer.from(bytes);
-  }
-  static from(key) {
-    return new KeyObject('secret', require('internal/webcrypto').bytesOf(key));
-  }
-  get type() {
-    return 'secret';
-  }
-  get symmetricKeySize() {
-    return this.#bytes.length;
-  }
-  export(options) {
-    return options?.format === 'jwk' ? { kty: 'oct', k: this.#bytes.toString('base64url') } : Buffer.from(this.#bytes);
-  }
-  equals(other) {
-    return other instanceof KeyObject && sameBytes(this.#bytes, other.#bytes);
-  }
-}
-
 function generateKeySync(type, { length }) {
   if (type === 'aes' && !sizes[length]) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.length' must be one of: 128, 192, 256. Received ${length}`);
-  return new KeyObject('secret', randomBytes(Math.floor(length / 8)));
+  return keyOf(randomBytes(Math.floor(length / 8)));
 }
 
-const noPairs = (name) => refusing(name, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', `crypto.${name} is not part of this sandbox: there are digests, HMAC, derived keys, AES and random numbers`);
+const notHere = (name) => refusing(name, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', `crypto.${name} is not part of this sandbox: there are digests, HMAC, derived keys, AES, random numbers, and keys of RSA, curves, Ed25519 and X25519`);
 
 module.exports = {
-  constants: { RSA_PKCS1_PADDING: 1, RSA_NO_PADDING: 3, RSA_PKCS1_OAEP_PADDING: 4, RSA_PKCS1_PSS_PADDING: 6 },
+  constants: signing.constants,
+  ECDH: signing.ECDH,
   Hash,
   Hmac,
   Cipheriv,
   Decipheriv,
   KeyObject,
+  Sign: signing.Sign,
+  Verify: signing.Verify,
   createHash,
   createHmac,
   hash,
@@ -337,9 +327,9 @@ module.exports = {
   hkdfSync,
   createCipheriv: (...values) => new Cipheriv(...values),
   createDecipheriv: (...values) => new Decipheriv(...values),
-  getCiphers: () => Object.keys(sizes).flatMap((bits) => ['cbc', 'ctr', 'ecb', 'gcm'].map((mode) => `aes-${bits}-${mode}`)),
+  getCiphers: () => Object.keys(sizes).flatMap((bits) => ['cbc', 'ctr', 'ecb', 'gcm', 'wrap'].map((mode) => (mode === 'wrap' ? `aes${bits}-wrap` : `aes-${bits}-${mode}`))),
   getCipherInfo,
-  getCurves: () => [],
+  getCurves: () => ['prime256v1', 'secp256k1', 'secp384r1', 'secp521r1'],
   getFips: () => 0,
   setFips() {},
   randomBytes,
@@ -354,9 +344,21 @@ module.exports = {
     if (a.length !== b.length) throw fail(RangeError, 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH', 'Input buffers must have the same byte length');
     return sameBytes(a, b);
   },
-  createSecretKey: (key, encoding) => new KeyObject('secret', bytesOf(key, encoding, 'key')),
+  createECDH: signing.createECDH,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey: (key, encoding) => keyOf(Buffer.from(bytesOf(key, encoding, 'key'))),
+  createSign: signing.createSign,
+  createVerify: signing.createVerify,
+  diffieHellman: signing.diffieHellman,
   generateKeySync,
   generateKey: later(generateKeySync),
+  generateKeyPair,
+  generateKeyPairSync,
+  privateDecrypt: signing.privateDecrypt,
+  publicEncrypt: signing.publicEncrypt,
+  sign: signing.sign,
+  verify: signing.verify,
   get webcrypto() {
     return crypto;
   },
@@ -364,6 +366,6 @@ module.exports = {
     return crypto.subtle;
   },
 };
-for (const name of ['createSign', 'createVerify', 'sign', 'verify', 'createPrivateKey', 'createPublicKey', 'generateKeyPair', 'generateKeyPairSync', 'createDiffieHellman', 'createECDH', 'diffieHellman', 'publicEncrypt', 'privateDecrypt', 'privateEncrypt', 'publicDecrypt']) {
-  module.exports[name] = noPairs(name);
+for (const name of ['createDiffieHellman', 'createDiffieHellmanGroup', 'getDiffieHellman', 'privateEncrypt', 'publicDecrypt', 'generatePrime', 'generatePrimeSync', 'checkPrime', 'checkPrimeSync']) {
+  module.exports[name] = notHere(name);
 }

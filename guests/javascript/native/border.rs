@@ -50,3 +50,27 @@ pub(crate) unsafe fn end<T>(object: *mut T) {
         drop(unsafe { Box::from_raw(object) });
     }
 }
+
+/// Hands bytes to C, and their number to `length`; none is a null pointer.
+///
+/// # Safety
+/// `length` is where a number fits.
+pub(crate) unsafe fn give_bytes(bytes: Option<Vec<u8>>, length: *mut usize) -> *mut u8 {
+    let Some(bytes) = bytes else { return core::ptr::null_mut() };
+    let bytes = bytes.into_boxed_slice();
+    // SAFETY: as the caller promises.
+    unsafe { *length = bytes.len() };
+    Box::into_raw(bytes).cast()
+}
+
+/// Takes bytes back that C was handed.
+///
+/// # Safety
+/// `first` came from [`give_bytes`] with this length, and is not used any more; or it is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn native_bytes_end(first: *mut u8, length: usize) {
+    if !first.is_null() {
+        // SAFETY: as the caller promises.
+        drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(first, length)) });
+    }
+}

@@ -5,6 +5,7 @@
 //! | bytes and pointers that cross from C and to it | [`border`] |
 //! | digests, HMAC, derived keys | [`digest`] |
 //! | AES | [`cipher`] |
+//! | keys in pairs | [`pairs`] |
 //! | plural rules, lists, orders of strings, borders of words, time zones | [`intl`] |
 //!
 //! Nothing in here guards the host: the limits of the instance do.
@@ -13,3 +14,4 @@ mod border;
 mod cipher;
 mod digest;
 mod intl;
+mod pairs;

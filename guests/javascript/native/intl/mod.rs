@@ -9,9 +9,9 @@ mod zones;
 
 use core::ptr::null_mut;
 
-use super::border::{bytes, text};
+use super::border::{bytes, give_bytes, text};
 
-/// Answers a question in words, with a text that [`native_intl_free`] takes back; null: there is no answer.
+/// Answers a question in words, with a text that `native_bytes_end` takes back; null: there is no answer.
 ///
 /// # Safety
 /// Each pair is text that C lends, and `length` is where a number fits.
@@ -52,23 +52,8 @@ pub unsafe extern "C" fn native_intl(
         "zoneName" => zones::name(first).map(str::to_owned),
         _ => None,
     };
-    let Some(answer) = answer else { return null_mut() };
-    let answer = answer.into_bytes().into_boxed_slice();
     // SAFETY: as the caller promises.
-    unsafe { *length = answer.len() };
-    Box::into_raw(answer).cast()
-}
-
-/// Takes a text or a list of numbers back.
-///
-/// # Safety
-/// `first` came from [`native_intl`] with this length, in bytes, and is not used any more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn native_intl_free(first: *mut u8, length: usize) {
-    if !first.is_null() {
-        // SAFETY: as the caller promises.
-        drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(first, length)) });
-    }
+    unsafe { give_bytes(answer.map(String::into_bytes), length) }
 }
 
 /// The number of an order of strings, which lasts as long as the instance does; less than zero: there is none.
