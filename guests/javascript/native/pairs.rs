@@ -251,7 +251,7 @@ impl Question<'_> {
     }
 }
 
-/// The answer to a question in words, such as `sign P-256 sha256` or `generate RSA - 2048`: what is to be done, an algorithm, a digest and a
+/// The answer to a question in words, such as `sign RSA-PSS sha256 32` or `generate RSA - 2048`: what is to be done, an algorithm, a digest and a
 /// length. Null: there is none. It is given back to `native_bytes_end`.
 ///
 /// # Safety
