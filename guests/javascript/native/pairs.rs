@@ -14,7 +14,7 @@ use rsa::pkcs8::AssociatedOid;
 use rsa::traits::PaddingScheme;
 use rsa::{BigUint, Oaep, Pkcs1v15Encrypt, Pkcs1v15Sign, Pss, RsaPrivateKey, RsaPublicKey};
 use sha1::Sha1;
-use sha2::{Sha224, Sha256, Sha384, Sha512};
+use sha2::{Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 use x25519_dalek::{PublicKey as XPublic, StaticSecret as XSecret};
 
 use crate::border::{bytes, give_bytes, text};
@@ -45,6 +45,8 @@ macro_rules! with_digest {
             "sha256" => { type $Digest = Sha256; $then }
             "sha384" => { type $Digest = Sha384; $then }
             "sha512" => { type $Digest = Sha512; $then }
+            "sha512-224" => { type $Digest = Sha512_224; $then }
+            "sha512-256" => { type $Digest = Sha512_256; $then }
             _ => None,
         }
     };

@@ -289,6 +289,9 @@ fn check(
 }
 
 fn python(names: &[&str]) -> Result<Result<PathBuf, String>> {
+    if names.is_empty() {
+        return Ok(Err("none of them is asked for".into()));
+    }
     if let Err(cause) = python::require() {
         return Ok(Err(cause));
     }
@@ -307,6 +310,9 @@ fn python(names: &[&str]) -> Result<Result<PathBuf, String>> {
 }
 
 fn javascript(names: &[&str]) -> Result<Result<PathBuf, String>> {
+    if names.is_empty() {
+        return Ok(Err("none of them is asked for".into()));
+    }
     match node::require() {
         Ok(()) => node::packages("packages-javascript", names).map(Ok),
         Err(cause) => Ok(Err(cause)),

@@ -11,10 +11,10 @@ const constants = {
   RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2,
   POINT_CONVERSION_COMPRESSED: 2, POINT_CONVERSION_UNCOMPRESSED: 4, POINT_CONVERSION_HYBRID: 6,
 };
-const digests = { md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 };
+const digests = { md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64, 'sha512-224': 28, 'sha512-256': 32 };
 
 function digestOf(given) {
-  const name = `${given ?? 'sha256'}`.toLowerCase().replace(/^(rsa|ecdsa-with)-/, '').replace(/^sha-/, 'sha');
+  const name = `${given ?? 'sha256'}`.toLowerCase().replace(/^(rsa|ecdsa-with)-/, '').replace(/^sha-/, 'sha').replace('/', '-');
   if (!Object.hasOwn(digests, name)) throw fail(TypeError, 'ERR_CRYPTO_INVALID_DIGEST', `Invalid digest: ${given}`);
   return name;
 }
@@ -41,7 +41,7 @@ function ofDer(signature, size) {
 function wordsOf(pair, digest, options, bytes) {
   if (pair.kind === 'X25519') throw fail(Error, 'ERR_OSSL_EVP_OPERATION_NOT_SUPPORTED_FOR_THIS_KEYTYPE', 'error:03000096:digital envelope routines::operation not supported for this keytype');
   if (pair.kind === 'Ed25519') {
-    if (digest !== undefined && digest !== null) throw fail(Error, 'ERR_CRYPTO_UNSUPPORTED_OPERATION', 'Unsupported crypto operation');
+    if (digest !== undefined && digest !== null) throw fail(Error, 'ERR_OSSL_INVALID_DIGEST', 'error:1C80007A:Provider routines::invalid digest');
     return 'Ed25519';
   }
   const name = digestOf(digest);

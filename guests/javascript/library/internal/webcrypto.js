@@ -184,6 +184,30 @@ function generatePair(algorithm, isExtractable, wanted) {
   return { privateKey, publicKey: importPair(pairs.toPublic(pair), algorithm, true, wanted.filter((usage) => told.includes(usage))) };
 }
 
+// The name of a key's algorithm in JWK (RFC 7518, 3.1, 4.1, 5.1); undefined: there is none.
+function jwkName({ name, hash, length }) {
+  const number = hash && nameOf(hash).replace(/^SHA-/, '');
+  if (isRsa(name)) return name === 'RSA-OAEP' && number === '1' ? 'RSA-OAEP' : `${rsa[name][1]}${number}`;
+  if (name === 'HMAC') return `HS${number}`;
+  return modes[name] && `A${length}${name.slice(4)}`;
+}
+
+// What a JWK says of itself is what is asked for.
+function checkJwk(jwk, algorithm, isExtractable, wanted) {
+  const name = known(algorithm);
+  const { use, ext, alg, key_ops: operations } = jwk;
+  const wrong = (what) => failure('DataError', what);
+  if (use !== undefined && use !== (Object.values(usages[name]).flat().includes('verify') ? 'sig' : 'enc')) throw wrong('Invalid JWK "use" Parameter');
+  if (ext === false && isExtractable) throw wrong('JWK "ext" Parameter and extractable mismatch');
+  if (operations !== undefined) {
+    if (!Array.isArray(operations)) throw new TypeError('"key_ops" of a JWK must be a list');
+    if (new Set(operations).size !== operations.length) throw wrong('Duplicate key operation');
+    if (wanted.some((usage) => !operations.includes(usage))) throw wrong('Key operations and usage mismatch');
+  }
+  const right = isPair(name) || name === 'HMAC' ? jwkName({ name, hash: algorithm.hash }) : undefined;
+  if (alg !== undefined && right !== undefined && alg !== right) throw wrong('JWK "alg" does not match the requested algorithm');
+}
+
 function ofForm(format, data, algorithm) {
   const name = known(algorithm);
   try {
@@ -199,11 +223,10 @@ function ofForm(format, data, algorithm) {
 
 function pairToForm(format, key) {
   const pair = valueOf(key);
-  const { name, hash } = key.algorithm;
+  const { name } = key.algorithm;
   if (format === 'jwk') {
-    const number = hash?.name.slice(4);
-    const alg = isRsa(name) ? { alg: name === 'RSA-OAEP' && number === '1' ? 'RSA-OAEP' : `${rsa[name][1]}${number}` } : {};
-    return { key_ops: [...key.usages], ext: key.extractable, ...pairs.toJwk(pair), ...alg };
+    const alg = jwkName(key.algorithm);
+    return { key_ops: [...key.usages], ext: key.extractable, ...pairs.toJwk(pair), ...(alg && { alg }) };
   }
   if ((format === 'raw' || format === 'raw-public') && key.type === 'public' && !isRsa(name)) return exact(Buffer.from(pair.bytes));
   if (format === 'pkcs8' || format === 'spki') {
@@ -289,6 +312,10 @@ class SubtleCrypto {
     return importBytes(node().randomBytes(lengthOf(algorithm) / 8), algorithm, isExtractable, wanted);
   }
   async importKey(format, data, algorithm, isExtractable, wanted) {
+    if (format === 'jwk') {
+      if (data === null || typeof data !== 'object') throw new TypeError('The key must be a JsonWebKey');
+      checkJwk(data, algorithm, isExtractable, [...wanted]);
+    }
     if (isPair(known(algorithm))) return importPair(ofForm(format, data, algorithm), algorithm, isExtractable, [...wanted]);
     if (format === 'raw' || format === 'raw-secret') return importBytes(dataOf(data), algorithm, isExtractable, wanted);
     if (format === 'jwk' && data?.kty === 'oct') return importBytes(Buffer.from(data.k, 'base64url'), algorithm, isExtractable, wanted);
@@ -299,7 +326,7 @@ class SubtleCrypto {
     if (!key.extractable) throw failure('InvalidAccessError', 'The key is not extractable');
     if (key.type !== 'secret') return pairToForm(format, key);
     if (format === 'raw' || format === 'raw-secret') return exact(Buffer.from(valueOf(key)));
-    if (format === 'jwk') return { kty: 'oct', k: valueOf(key).toString('base64url'), key_ops: [...key.usages], ext: true };
+    if (format === 'jwk') return { key_ops: [...key.usages], ext: true, kty: 'oct', k: valueOf(key).toString('base64url'), alg: jwkName(key.algorithm) };
     throw unsupported(`the key format ${format}`);
   }
   async sign(algorithm, key, data) {
