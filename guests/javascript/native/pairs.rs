@@ -112,6 +112,8 @@ impl Question<'_> {
         match self.algorithm {
             "RSA" => Some(self.public_rsa()?.to_pkcs1_der().ok()?.as_bytes().to_vec()),
             "Ed25519" | "X25519" => (self.key.len() == 32).then(|| self.key.to_vec()),
+            // A point of which only one number is told, and not which of both it is.
+            _ if self.key.first() == Some(&5) => None,
             name => with_curve!(name, curve => {
                 Some(curve::PublicKey::from_sec1_bytes(self.key).ok()?.to_encoded_point(false).as_bytes().to_vec())
             }),
@@ -183,6 +185,10 @@ impl Question<'_> {
     }
 
     fn pss(&self) -> Option<Pss> {
+        // A salt is made before it is compared with the key.
+        if self.length > MOST_BITS / 8 {
+            return None;
+        }
         with_digest!(self.digest, D => Some(Pss::new_with_salt::<D>(self.length)))
     }
 
@@ -278,7 +284,12 @@ pub unsafe extern "C" fn native_pair(
     let mut words = words.unwrap_or_default().split(' ');
     let mut word = || words.next().unwrap_or_default();
     let (what, algorithm, digest) = (word(), word(), word());
-    let question = Question { algorithm, digest, length: word().parse().unwrap_or_default(), key, data, more };
+    // What is no number is more than any key has.
+    let length_asked = match word() {
+        "" => 0,
+        number => number.parse().unwrap_or(usize::MAX),
+    };
+    let question = Question { algorithm, digest, length: length_asked, key, data, more };
     let answer = question.answer(what);
     // SAFETY: as the caller promises.
     unsafe { give_bytes(answer, length) }

@@ -50,6 +50,7 @@ function wordsOf(pair, digest, options, bytes) {
   if (padding === constants.RSA_PKCS1_PADDING) return `RSA-PKCS1 ${name}`;
   if (padding !== constants.RSA_PKCS1_PSS_PADDING) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.padding' is invalid. Received ${shared.inspect(padding)}`);
   let length = options.saltLength ?? constants.RSA_PSS_SALTLEN_AUTO;
+  if (!Number.isInteger(length) || length < -2 || length > 2 ** 31 - 1) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.saltLength' is invalid. Received ${shared.inspect(length)}`);
   if (length === constants.RSA_PSS_SALTLEN_DIGEST) length = digests[name];
   if (length < 0) {
     const found = bytes ? pairs.ask(`salt RSA ${name}`, pair.bytes, undefined, bytes) : Math.ceil((pairs.ofRsa(pair).bits - 1) / 8) - digests[name] - 2;
@@ -58,7 +59,11 @@ function wordsOf(pair, digest, options, bytes) {
   return `RSA-PSS ${name} ${length}`;
 }
 
-const asP1363 = (options) => options?.dsaEncoding === 'ieee-p1363';
+function asP1363(options) {
+  const encoding = options?.dsaEncoding;
+  if (encoding === undefined || encoding === 'der' || encoding === 'ieee-p1363') return encoding === 'ieee-p1363';
+  throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.dsaEncoding' is invalid. Received ${shared.inspect(encoding)}`);
+}
 
 function sign(digest, data, key) {
   const pair = pairOf(key, 'private');
@@ -76,6 +81,8 @@ function verify(digest, data, key, signature) {
     } catch {
       return false;
     }
+    // A signature is written in one way.
+    if (!native.sameBytes(toDer(given), signature)) return false;
   }
   return pairs.ask(`verify ${wordsOf(pair, digest, key, given)}`, pair.bytes, data, given)?.[0] === 1;
 }
@@ -101,10 +108,12 @@ class Pieces extends Writable {
   #pieces = [];
   constructor(digest, options) {
     super(options);
+    if (typeof digest !== 'string') throw wrong('algorithm', digest, 'of type string');
     digestOf(digest);
     this.#digest = digest;
   }
   update(data, encoding) {
+    if (!this.#pieces) throw fail(Error, 'ERR_CRYPTO_INVALID_STATE', 'Not initialised');
     this.#pieces.push(Buffer.from(viewOf(data, encoding, 'data')));
     return this;
   }
@@ -113,7 +122,10 @@ class Pieces extends Writable {
     callback();
   }
   _take() {
-    return [this.#digest, Buffer.concat(this.#pieces.splice(0))];
+    const pieces = this.#pieces;
+    if (!pieces) throw fail(Error, 'ERR_CRYPTO_INVALID_STATE', 'Not initialised');
+    this.#pieces = undefined;
+    return [this.#digest, Buffer.concat(pieces)];
   }
 }
 

@@ -331,7 +331,8 @@ class SubtleCrypto {
   }
   async sign(algorithm, key, data) {
     const own = needs(key, algorithm, 'sign');
-    if (key.type === 'secret') return exact(node().createHmac(hashOf(key.algorithm.hash), own).update(dataOf(data)).digest());
+    if (!pairs.isPair(own)) return exact(node().createHmac(hashOf(key.algorithm.hash), own).update(dataOf(data)).digest());
+    if (own.type !== 'private') throw failure('InvalidAccessError', 'The key must be a private key');
     const signature = pairs.ask(`sign ${wordsOf(algorithm, key)}`, own.bytes, dataOf(data));
     if (!signature) throw failure('OperationError', 'The operation failed for an operation-specific reason');
     return exact(signature);
@@ -362,7 +363,10 @@ class SubtleCrypto {
   async wrapKey(format, key, wrapping, algorithm) {
     needs(wrapping, algorithm, 'wrapKey');
     const plain = await this.exportKey(format, key);
-    return through(algorithm, wrapping, format === 'jwk' ? Buffer.from(JSON.stringify(plain)) : Buffer.from(plain), false);
+    let bytes = format === 'jwk' ? Buffer.from(JSON.stringify(plain)) : Buffer.from(plain);
+    // Key wrap takes groups of 8 bytes; spaces after JSON mean nothing.
+    if (format === 'jwk' && nameOf(algorithm) === 'AES-KW') bytes = Buffer.concat([bytes, Buffer.alloc((8 - (bytes.length % 8)) % 8, ' ')]);
+    return through(algorithm, wrapping, bytes, false);
   }
   async unwrapKey(format, wrapped, unwrapping, algorithm, type, isExtractable, wanted) {
     needs(unwrapping, algorithm, 'unwrapKey');
