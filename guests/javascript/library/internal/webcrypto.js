@@ -282,8 +282,11 @@ function derive(algorithm, key, length) {
     if (other.type !== 'public' || other.algorithm.name !== name || other.algorithm.namedCurve !== key.algorithm.namedCurve) throw failure('InvalidAccessError', 'The keys do not belong to the same algorithm');
     const secret = pairs.ask(`agree ${value.kind}`, value.bytes, valueOf(other).bytes);
     if (!secret || (length !== null && length !== undefined && length > secret.length * 8)) throw failure('OperationError', 'The length is more than the secret has');
-    const bits = exact(secret);
-    return length === null || length === undefined ? bits : bits.slice(0, Math.ceil(length / 8));
+    if (length === null || length === undefined) return exact(secret);
+    const bits = secret.subarray(0, Math.ceil(length / 8));
+    // What is left of the last byte is no part of it.
+    if (length % 8) bits[bits.length - 1] &= 0xff << (8 - (length % 8));
+    return exact(bits);
   }
   if (!Number.isInteger(length) || length % 8) throw failure('OperationError', 'The length must be a multiple of 8 bits');
   if (name === 'PBKDF2') return exact(node().pbkdf2Sync(value, dataOf(algorithm.salt), algorithm.iterations, length / 8, hashOf(algorithm.hash)));
