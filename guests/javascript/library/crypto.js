@@ -5,29 +5,16 @@ const { Buffer } = require('buffer');
 const { Transform } = require('stream');
 const { cipher: begin, cipherAdditional, cipherFinish, cipherTag, cipherUpdate, cipherWithoutPadding } = native;
 const { digest, digestCopy, digestFinish, digestUpdate, fillRandom, mac, pbkdf2, sameBytes, scrypt } = native;
-const { KeyObject, createPrivateKey, createPublicKey, fail, generateKeyPair, generateKeyPairSync, keyOf } = require('internal/keys');
+const { KeyObject, createPrivateKey, createPublicKey, fail, generateKeyPair, generateKeyPairSync, keyOf, viewOf } = require('internal/keys');
+const { isExtendable, lengths, nameOf } = require('internal/digests');
 const { refusing } = require('internal/refuse');
 const keyWrap = require('internal/key_wrap');
 const signing = require('internal/signing');
 
-// The bytes of a result, by the names that the library knows.
-const lengths = {
-  md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64, 'sha512-224': 28, 'sha512-256': 32,
-  'sha3-224': 28, 'sha3-256': 32, 'sha3-384': 48, 'sha3-512': 64, ripemd160: 20, blake2b512: 64, blake2s256: 32, shake128: 16, shake256: 32,
-};
-const isExtendable = (name) => name === 'shake128' || name === 'shake256';
-
-function nameOf(given) {
-  if (typeof given !== 'string') throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "algorithm" argument must be of type string. Received ${shared.inspect(given)}`);
-  const name = given.toLowerCase().replace(/^rsa-/, '').replace(/^sha-(?=1$|2|3|5)/, 'sha').replace('/', '-').replace(/^(rmd160|ripemd)$/, 'ripemd160').replace(/^ssl3-/, '');
-  return Object.hasOwn(lengths, name) ? name : undefined;
-}
-
 function bytesOf(data, encoding, what = 'data') {
-  if (typeof data === 'string') return Buffer.from(data, encoding === 'buffer' ? 'utf8' : encoding);
+  const view = viewOf(data, encoding);
+  if (view) return view;
   if (data instanceof KeyObject) return data.export();
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (data instanceof globalThis.CryptoKey) return KeyObject.from(data).export();
   throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${shared.inspect(data)}`);
 }

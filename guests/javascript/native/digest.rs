@@ -3,13 +3,18 @@
 use blake2::{Blake2b512, Blake2s256};
 use digest::{Digest, ExtendableOutput, KeyInit, Mac, Update, XofReader};
 use hmac::Hmac;
-use md5::Md5;
-use ripemd::Ripemd160;
-use sha1::Sha1;
-use sha2::{Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
-use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512, Shake128, Shake256};
+use sha3::{Shake128, Shake256};
 
 use crate::border::{bytes, end, give, place, text};
+
+/// Those that [`with_digest`] knows.
+pub(crate) mod kinds {
+    pub(crate) use md5::Md5;
+    pub(crate) use ripemd::Ripemd160;
+    pub(crate) use sha1::Sha1;
+    pub(crate) use sha2::{Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
+    pub(crate) use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
+}
 
 /// Bytes that are digested, with a key or without.
 pub struct Digestion(Box<dyn Step>);
@@ -84,23 +89,25 @@ impl<M: Mac + Clone + 'static> Step for Keyed<M> {
 macro_rules! with_digest {
     ($name:expr, $Digest:ident => $then:expr) => {
         match $name {
-            "md5" => { type $Digest = Md5; Some($then) }
-            "sha1" => { type $Digest = Sha1; Some($then) }
-            "sha224" => { type $Digest = Sha224; Some($then) }
-            "sha256" => { type $Digest = Sha256; Some($then) }
-            "sha384" => { type $Digest = Sha384; Some($then) }
-            "sha512" => { type $Digest = Sha512; Some($then) }
-            "sha512-224" => { type $Digest = Sha512_224; Some($then) }
-            "sha512-256" => { type $Digest = Sha512_256; Some($then) }
-            "sha3-224" => { type $Digest = Sha3_224; Some($then) }
-            "sha3-256" => { type $Digest = Sha3_256; Some($then) }
-            "sha3-384" => { type $Digest = Sha3_384; Some($then) }
-            "sha3-512" => { type $Digest = Sha3_512; Some($then) }
-            "ripemd160" => { type $Digest = Ripemd160; Some($then) }
+            "md5" => { type $Digest = $crate::digest::kinds::Md5; Some($then) }
+            "sha1" => { type $Digest = $crate::digest::kinds::Sha1; Some($then) }
+            "sha224" => { type $Digest = $crate::digest::kinds::Sha224; Some($then) }
+            "sha256" => { type $Digest = $crate::digest::kinds::Sha256; Some($then) }
+            "sha384" => { type $Digest = $crate::digest::kinds::Sha384; Some($then) }
+            "sha512" => { type $Digest = $crate::digest::kinds::Sha512; Some($then) }
+            "sha512-224" => { type $Digest = $crate::digest::kinds::Sha512_224; Some($then) }
+            "sha512-256" => { type $Digest = $crate::digest::kinds::Sha512_256; Some($then) }
+            "sha3-224" => { type $Digest = $crate::digest::kinds::Sha3_224; Some($then) }
+            "sha3-256" => { type $Digest = $crate::digest::kinds::Sha3_256; Some($then) }
+            "sha3-384" => { type $Digest = $crate::digest::kinds::Sha3_384; Some($then) }
+            "sha3-512" => { type $Digest = $crate::digest::kinds::Sha3_512; Some($then) }
+            "ripemd160" => { type $Digest = $crate::digest::kinds::Ripemd160; Some($then) }
             _ => None,
         }
     };
 }
+
+pub(crate) use with_digest;
 
 fn digest_of(name: &str) -> Option<Box<dyn Step>> {
     match name {

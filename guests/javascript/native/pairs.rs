@@ -1,23 +1,21 @@
 //! Keys in pairs: RSA, ECDSA and ECDH over four curves, Ed25519, X25519.
 //!
-//! Keys are what the algorithm itself has, without the wrappers of `library/internal/keys.js`: of RSA the DER of PKCS #1 (RFC 8017, A.1), of
+//! Keys are what the algorithm itself has, without the wrappers of `library/internal/pairs.js`: of RSA the DER of PKCS #1 (RFC 8017, A.1), of
 //! a curve the scalar or the uncompressed point (SEC 1, 2.3.3), of the two others 32 bytes.
 
 use digest::{Digest, DynDigest};
 use ed25519_dalek::{Signature as EdSignature, Signer as _, SigningKey, VerifyingKey};
 use k256::ecdsa::signature::hazmat::{PrehashVerifier as _, RandomizedPrehashSigner as _};
 use k256::elliptic_curve::sec1::ToEncodedPoint as _;
-use md5::Md5;
 use rand_core::OsRng;
 use rsa::pkcs1::{DecodeRsaPrivateKey as _, EncodeRsaPrivateKey as _, EncodeRsaPublicKey as _};
 use rsa::pkcs8::AssociatedOid;
 use rsa::traits::PaddingScheme;
 use rsa::{BigUint, Oaep, Pkcs1v15Encrypt, Pkcs1v15Sign, Pss, RsaPrivateKey, RsaPublicKey};
-use sha1::Sha1;
-use sha2::{Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 use x25519_dalek::{PublicKey as XPublic, StaticSecret as XSecret};
 
 use crate::border::{bytes, give_bytes, text};
+use crate::digest::with_digest;
 
 /// Bits of the largest key of RSA that is made or used.
 const MOST_BITS: usize = 8192;
@@ -30,23 +28,6 @@ macro_rules! with_curve {
             "P-384" => { use p384 as $curve; $then }
             "P-521" => { use p521 as $curve; $then }
             "secp256k1" => { use k256 as $curve; $then }
-            _ => None,
-        }
-    };
-}
-
-/// Does the same with the digest of a name.
-macro_rules! with_digest {
-    ($name:expr, $Digest:ident => $then:expr) => {
-        match $name {
-            "md5" => { type $Digest = Md5; $then }
-            "sha1" => { type $Digest = Sha1; $then }
-            "sha224" => { type $Digest = Sha224; $then }
-            "sha256" => { type $Digest = Sha256; $then }
-            "sha384" => { type $Digest = Sha384; $then }
-            "sha512" => { type $Digest = Sha512; $then }
-            "sha512-224" => { type $Digest = Sha512_224; $then }
-            "sha512-256" => { type $Digest = Sha512_256; $then }
             _ => None,
         }
     };
@@ -86,7 +67,7 @@ impl Question<'_> {
             }
             // With an even exponent there is no key, and the search for one would not end.
             let exponent = BigUint::from_bytes_be(self.data);
-            if self.data.last()? % 2 == 0 || exponent < BigUint::from(3_u8) || exponent.bits() > 33 {
+            if self.data.last()? % 2 == 0 || exponent < BigUint::from(3_u8) || exponent.bits() > 32 {
                 return None;
             }
             let key = RsaPrivateKey::new_with_exp(&mut OsRng, self.length, &exponent).ok()?;
@@ -132,7 +113,7 @@ impl Question<'_> {
     }
 
     fn digest(&self) -> Option<Vec<u8>> {
-        with_digest!(self.digest, D => Some(<D as Digest>::digest(self.data).to_vec()))
+        with_digest!(self.digest, D => <D as Digest>::digest(self.data).to_vec())
     }
 
     /// What is signed by a curve: a digest, of at least half as many bytes as a number of the curve has.
@@ -181,7 +162,7 @@ impl Question<'_> {
         fn of<D: Digest + AssociatedOid>() -> Pkcs1v15Sign {
             Pkcs1v15Sign::new::<D>()
         }
-        with_digest!(self.digest, D => Some(of::<D>()))
+        with_digest!(self.digest, D => of::<D>())
     }
 
     fn pss(&self) -> Option<Pss> {
@@ -189,7 +170,7 @@ impl Question<'_> {
         if self.length > MOST_BITS / 8 {
             return None;
         }
-        with_digest!(self.digest, D => Some(Pss::new_with_salt::<D>(self.length)))
+        with_digest!(self.digest, D => Pss::new_with_salt::<D>(self.length))
     }
 
     /// The bytes of the salt of the signature in `more` (RFC 8017, 9.1.2, steps 5 to 10), which is not checked by this.
@@ -210,7 +191,7 @@ impl Question<'_> {
         let bits = modulus.bits() - 1;
         let number = BigUint::from_bytes_be(self.more).modpow(exponent, modulus).to_bytes_be();
         let message = [vec![0; bits.div_ceil(8).checked_sub(number.len())?], number].concat();
-        with_digest!(self.digest, D => of::<D>(&message, bits))
+        with_digest!(self.digest, D => of::<D>(&message, bits)).flatten()
     }
 
     /// The secret that a private key has with the public one in `data`.
@@ -236,7 +217,7 @@ impl Question<'_> {
             }
             Some(Oaep::new_with_label::<D, _>(str::from_utf8(label).ok()?))
         }
-        with_digest!(self.digest, D => of::<D>(self.more))
+        with_digest!(self.digest, D => of::<D>(self.more)).flatten()
     }
 
     fn encrypt(&self) -> Option<Vec<u8>> {

@@ -90,10 +90,11 @@ function exported(pair, options) {
   throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.format' is invalid. Received ${shared.inspect(format)}`);
 }
 
-function bytesOf(data, encoding) {
+// The bytes of a text, a buffer or a view, of which a Buffer is made where it is needed; undefined: it is another thing.
+function viewOf(data, encoding) {
   if (typeof data === 'string') return Buffer.from(data, encoding === 'buffer' ? 'utf8' : encoding);
-  if (data instanceof ArrayBuffer) return Buffer.from(data);
-  if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return undefined;
 }
 
@@ -113,8 +114,9 @@ function pairOf(given, wanted) {
     if (given instanceof KeyObject || given instanceof globalThis.CryptoKey) return pairOf(given, wanted);
     if (options.format === 'jwk') return toWanted(pairs.ofJwk(given ?? {}));
   }
-  const bytes = bytesOf(given, options.encoding);
-  if (!bytes) throw wrong('key', given, 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, DataView, KeyObject, or CryptoKey');
+  const view = viewOf(given, options.encoding);
+  if (!view) throw wrong('key', given, 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, DataView, KeyObject, or CryptoKey');
+  const bytes = Buffer.from(view);
   if (options.format === 'der') {
     if (options.type) {
       try {
@@ -169,7 +171,6 @@ Object.defineProperty(generateKeyPair, Symbol.for('nodejs.util.promisify.custom'
 
 module.exports = {
   KeyObject,
-  absent,
   createPrivateKey: (key) => keyOf(pairOf(key, 'private')),
   createPublicKey: (key) => keyOf(pairOf(key, 'public')),
   fail,
@@ -177,6 +178,6 @@ module.exports = {
   generateKeyPairSync,
   keyOf,
   pairOf,
-  valueOf: (key) => valueOf(key),
+  viewOf,
   wrong,
 };

@@ -3,7 +3,8 @@
 const { Buffer } = require('buffer');
 const { Writable } = require('stream');
 const der = require('internal/der');
-const { fail, pairOf, wrong } = require('internal/keys');
+const { lengths, nameOf } = require('internal/digests');
+const { fail, pairOf, viewOf, wrong } = require('internal/keys');
 const pairs = require('internal/pairs');
 
 const constants = {
@@ -11,19 +12,17 @@ const constants = {
   RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2,
   POINT_CONVERSION_COMPRESSED: 2, POINT_CONVERSION_UNCOMPRESSED: 4, POINT_CONVERSION_HYBRID: 6,
 };
-const digests = { md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64, 'sha512-224': 28, 'sha512-256': 32 };
 
 function digestOf(given) {
-  const name = `${given ?? 'sha256'}`.toLowerCase().replace(/^(rsa|ecdsa-with)-/, '').replace(/^sha-/, 'sha').replace('/', '-');
-  if (!Object.hasOwn(digests, name)) throw fail(TypeError, 'ERR_CRYPTO_INVALID_DIGEST', `Invalid digest: ${given}`);
+  const name = nameOf(given ?? 'sha256');
+  if (!name || /^(blake|shake)/.test(name)) throw fail(TypeError, 'ERR_CRYPTO_INVALID_DIGEST', `Invalid digest: ${given}`);
   return name;
 }
 
-function viewOf(data, encoding, what) {
-  if (typeof data === 'string') return Buffer.from(data, encoding === 'buffer' ? 'utf8' : encoding);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  throw wrong(what, data, 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, or DataView');
+function bytesOf(data, encoding, what) {
+  const view = viewOf(data, encoding);
+  if (!view) throw wrong(what, data, 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, or DataView');
+  return view;
 }
 
 // Signatures of curves: both numbers in full length, and in DER as OpenSSL writes them.
@@ -51,9 +50,9 @@ function wordsOf(pair, digest, options, bytes) {
   if (padding !== constants.RSA_PKCS1_PSS_PADDING) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.padding' is invalid. Received ${shared.inspect(padding)}`);
   let length = options.saltLength ?? constants.RSA_PSS_SALTLEN_AUTO;
   if (!Number.isInteger(length) || length < -2 || length > 2 ** 31 - 1) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.saltLength' is invalid. Received ${shared.inspect(length)}`);
-  if (length === constants.RSA_PSS_SALTLEN_DIGEST) length = digests[name];
+  if (length === constants.RSA_PSS_SALTLEN_DIGEST) length = lengths[name];
   if (length < 0) {
-    const found = bytes ? pairs.ask(`salt RSA ${name}`, pair.bytes, undefined, bytes) : Math.ceil((pairs.ofRsa(pair).bits - 1) / 8) - digests[name] - 2;
+    const found = bytes ? pairs.ask(`salt RSA ${name}`, pair.bytes, undefined, bytes) : Math.ceil((pairs.ofRsa(pair).bits - 1) / 8) - lengths[name] - 2;
     length = Number(`${found ?? 0}`);
   }
   return `RSA-PSS ${name} ${length}`;
@@ -108,13 +107,13 @@ class Pieces extends Writable {
   #pieces = [];
   constructor(digest, options) {
     super(options);
-    if (typeof digest !== 'string') throw wrong('algorithm', digest, 'of type string');
+    if (!digest) throw wrong('algorithm', digest, 'of type string');
     digestOf(digest);
     this.#digest = digest;
   }
   update(data, encoding) {
     if (!this.#pieces) throw fail(Error, 'ERR_CRYPTO_INVALID_STATE', 'Not initialised');
-    this.#pieces.push(Buffer.from(viewOf(data, encoding, 'data')));
+    this.#pieces.push(Buffer.from(bytesOf(data, encoding, 'data')));
     return this;
   }
   _write(chunk, encoding, callback) {
@@ -138,7 +137,7 @@ class Sign extends Pieces {
 
 class Verify extends Pieces {
   verify(key, signature, encoding) {
-    return verify(...this._take(), key, viewOf(signature, encoding, 'signature'));
+    return verify(...this._take(), key, bytesOf(signature, encoding, 'signature'));
   }
 }
 
@@ -154,8 +153,8 @@ function paddingOf(options) {
 function crypt(what, type, code, message) {
   return (key, data) => {
     const pair = pairOf(key, type);
-    const given = viewOf(data, key?.encoding, 'buffer');
-    const label = key?.oaepLabel ? viewOf(key.oaepLabel, key.encoding, 'key.oaepLabel') : undefined;
+    const given = bytesOf(data, key?.encoding, 'buffer');
+    const label = key?.oaepLabel ? bytesOf(key.oaepLabel, key.encoding, 'key.oaepLabel') : undefined;
     const result = pair.kind === 'RSA' ? pairs.ask(`${what} ${paddingOf(key)}`, pair.bytes, given, label) : undefined;
     if (!result) throw fail(Error, code, message);
     return result;
@@ -195,7 +194,7 @@ class ECDH {
   static convertKey(key, curve, inputEncoding, outputEncoding, format) {
     const kind = pairs.curveOf(curve);
     if (!kind) throw fail(TypeError, 'ERR_CRYPTO_INVALID_CURVE', 'Invalid EC curve name');
-    return told(pointOf(pairs.publicKey(kind, viewOf(key, inputEncoding, 'key')).bytes, format), outputEncoding);
+    return told(pointOf(pairs.publicKey(kind, bytesOf(key, inputEncoding, 'key')).bytes, format), outputEncoding);
   }
   #has() {
     if (!this.#own) throw fail(Error, 'ERR_CRYPTO_ECDH_NO_KEY', 'Failed to get ECDH private key');
@@ -213,7 +212,7 @@ class ECDH {
   }
   setPrivateKey(key, encoding) {
     try {
-      this.#own = pairs.privateKey(this.#kind, viewOf(key, encoding, 'key'));
+      this.#own = pairs.privateKey(this.#kind, bytesOf(key, encoding, 'key'));
     } catch (error) {
       throw error.code === 'ERR_INVALID_ARG_TYPE' ? error : fail(Error, 'ERR_CRYPTO_INVALID_KEYTYPE', 'Private key is not valid for specified curve.');
     }
@@ -221,7 +220,7 @@ class ECDH {
   computeSecret(other, inputEncoding, outputEncoding) {
     let point;
     try {
-      point = pairs.publicKey(this.#kind, viewOf(other, inputEncoding, 'otherPublicKey'));
+      point = pairs.publicKey(this.#kind, bytesOf(other, inputEncoding, 'otherPublicKey'));
     } catch (error) {
       throw error.code === 'ERR_INVALID_ARG_TYPE' ? error : fail(Error, 'ERR_CRYPTO_ECDH_INVALID_PUBLIC_KEY', 'Public key is not valid for specified curve');
     }
@@ -233,7 +232,6 @@ module.exports = {
   ECDH,
   Sign,
   Verify,
-  agree,
   constants,
   createECDH: (curve) => new ECDH(curve),
   createSign: (digest, options) => new Sign(digest, options),
@@ -241,6 +239,6 @@ module.exports = {
   diffieHellman,
   privateDecrypt,
   publicEncrypt,
-  sign: (digest, data, key, callback) => maybeLater(callback, () => sign(digest, viewOf(data, 'utf8', 'data'), key)),
-  verify: (digest, data, key, signature, callback) => maybeLater(callback, () => verify(digest, viewOf(data, 'utf8', 'data'), key, viewOf(signature, 'utf8', 'signature'))),
+  sign: (digest, data, key, callback) => maybeLater(callback, () => sign(digest, bytesOf(data, 'utf8', 'data'), key)),
+  verify: (digest, data, key, signature, callback) => maybeLater(callback, () => verify(digest, bytesOf(data, 'utf8', 'data'), key, bytesOf(signature, 'utf8', 'signature'))),
 };
