@@ -81,7 +81,8 @@ impl Engine {
     /// What kept it from running. An exception, an exit or a limit is an answer.
     pub fn run(&self, run: Run, with: With) -> impl Future<Output = Result<Answer>> + Send + 'static + use<> {
         let (dormouse, granted, spelling) = (self.dormouse.clone(), self.granted.clone(), self.spelling);
-        let run = async move {
+        // What waits for a future holds it once more, so it is behind a pointer: with it, some 300 KB would be moved for each run.
+        let run = Box::pin(async move {
             let sandbox = run.sandbox.clone();
             let usual = &dormouse.runtime().policy().defaults;
             let request = run.request(with, usual, &granted)?;
@@ -92,14 +93,15 @@ impl Engine {
                 return Err(without_state());
             }
             let (owner, handle) = (Owner::local(), Handle::IdOrName(&sandbox));
-            let (ran, told) = telling(dormouse.sandboxes()?.eval(&owner, &handle, request)).await;
+            // Apart, because the way to a sandbox is longer than that of most runs.
+            let (ran, told) = Box::pin(telling(dormouse.sandboxes()?.eval(&owner, &handle, request))).await;
             let (id, outcome) = ran?;
             let mut answer = encode::outcome_in(&outcome, &id);
             if let (Some(error), Some(fields)) = (told.unsaved, answer.as_object_mut()) {
                 fields.insert(unsaved::FIELD.into(), encode::error(&error));
             }
             Ok(answer)
-        };
+        });
         async move {
             match run.await {
                 Ok(answer) => Ok(spelling.answer(answer)),
@@ -122,7 +124,7 @@ impl Engine {
         let lasts = self.dormouse.runtime().sandboxes().is_some();
         async move {
             let context = CallContext { output, ..CallContext::default() };
-            match surface.call(&tool, arguments, context).await {
+            match Box::pin(surface.call(&tool, arguments, context)).await {
                 Ok(reply) => Ok(spelling.answer(reply.structured)),
                 // Without a folder of state most tools are not there.
                 Err(error) if !lasts && error.code() == ErrorCode::NotFound => Err(without_state()),
