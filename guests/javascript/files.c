@@ -93,14 +93,28 @@ static JSValue fail(JSContext *ctx, const char *operation, const char *path) {
   return JS_Throw(ctx, files_error(ctx, errno, operation, path));
 }
 
+// Devices, of which the file system has none.
+static const char *const devices[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null"};
+
+int files_device(const char *path) {
+  if (strncmp(path, "/dev/", 5) != 0) return -1;
+  for (int i = 0; i < FILES_NULL; i++)
+    if (!strcmp(path, devices[i])) return i;
+  return strcmp(path, devices[3]) ? -1 : FILES_NULL;
+}
+
+void files_about_device(struct stat *about) { *about = (struct stat){.st_mode = S_IFCHR | 0666, .st_nlink = 1}; }
+
 char *files_load(const char *path, size_t *length) {
-  bool input = !strcmp(path, "/dev/stdin");
-  int file = input ? 0 : open(path, O_RDONLY | O_CLOEXEC);
+  int device = files_device(path);
+  bool input = device == STDIN_FILENO;
+  *length = 0;
+  if (device == FILES_NULL) return calloc(1, 1);
+  int file = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return NULL;
   struct stat about;
   char *bytes = NULL;
   size_t room = 0;
-  *length = 0;
   if (fstat(file, &about) == 0) {
     if (S_ISDIR(about.st_mode)) errno = EISDIR;
     else bytes = malloc(room = (about.st_size > 0 && about.st_size < INT_MAX ? (size_t)about.st_size : 4096) + 1);
@@ -182,6 +196,13 @@ static JSValue write_file(JSContext *ctx, JSValueConst self, int count, JSValueC
   const uint8_t *bytes = engine_bytes(ctx, arguments[1], &length);
   int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (JS_ToBool(ctx, arguments[2]) ? O_APPEND : O_TRUNC) |
               (JS_ToBool(ctx, arguments[3]) ? O_EXCL : 0);
+  int device = files_device(path);
+  bool is_output = device == STDOUT_FILENO || device == STDERR_FILENO;
+  if (is_output) driver_write(device, (const char *)bytes, length);
+  if (is_output || device == FILES_NULL) {
+    JS_FreeCString(ctx, path);
+    return JS_UNDEFINED;
+  }
   int file = open(path, flags, 0666);
   JSValue result = JS_UNDEFINED;
   if (file < 0) result = fail(ctx, "open", path);
@@ -200,7 +221,10 @@ static JSValue write_file(JSContext *ctx, JSValueConst self, int count, JSValueC
 }
 
 JSValue files_about(JSContext *ctx, const struct stat *about) {
-  const char *kind = S_ISDIR(about->st_mode) ? "directory" : S_ISLNK(about->st_mode) ? "link" : "file";
+  const char *kind = S_ISDIR(about->st_mode)   ? "directory"
+                     : S_ISLNK(about->st_mode) ? "link"
+                     : S_ISCHR(about->st_mode) ? "device"
+                                               : "file";
   double modified = (double)about->st_mtim.tv_sec * 1e3 + (double)about->st_mtim.tv_nsec / 1e6;
   double accessed = (double)about->st_atim.tv_sec * 1e3 + (double)about->st_atim.tv_nsec / 1e6;
   double changed = (double)about->st_ctim.tv_sec * 1e3 + (double)about->st_ctim.tv_nsec / 1e6;
@@ -221,7 +245,9 @@ static JSValue stat_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
   if (!path) return JS_EXCEPTION;
   struct stat about;
   bool follow = count < 2 || JS_ToBool(ctx, arguments[1]);
-  int failed = fstatat(AT_FDCWD, path, &about, follow ? 0 : AT_SYMLINK_NOFOLLOW);
+  int failed = 0;
+  if (files_device(path) < 0) failed = fstatat(AT_FDCWD, path, &about, follow ? 0 : AT_SYMLINK_NOFOLLOW);
+  else files_about_device(&about);
   JSValue result = failed ? fail(ctx, follow ? "stat" : "lstat", path) : files_about(ctx, &about);
   JS_FreeCString(ctx, path);
   return result;

@@ -81,6 +81,7 @@ void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options *
   size_t length = source->len;
   char *code = take(source), *name = take(&with->name);
   sources_begin(code, length, name);
+  js.program = name;
   JSValue result;
   run_end end =
       prepare(with) ? run_source(code, length, name, &result) : run_to_the_end(JS_EXCEPTION, false, &result);

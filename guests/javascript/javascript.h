@@ -27,10 +27,14 @@ typedef struct {
   JSValue format, modules, packages, evaluate;
   // What the prelude and the library have as variables (code.h).
   JSValue globals;
+  // Tells the listeners of `process` of an event of the run, and whether there were some; undefined until there is one.
+  JSValue tell;
   // The names of the globals that a clean namespace has, as properties.
   JSValue known_globals;
   // Spaces that each console line starts with.
   uint32_t console_indent;
+  // What is run is called so (sources.c keeps it).
+  const char *program;
   // Counts runs with new environment variables or arguments.
   uint32_t environment_age;
   // The snippet called process.exit.
@@ -56,6 +60,8 @@ run_end run_source(const char *source, size_t length, const char *name, JSValue 
 run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result);
 void run_track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque);
 JSValue run_exit(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments);
+// listenToRuns(tell): what is told of the events of runs from now on
+JSValue run_listen(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments);
 
 // sources.c: what was run, for the excerpts of exceptions.
 // A run begins; its code and its name, which were allocated with malloc, are kept for a while.
@@ -72,6 +78,13 @@ bool timers_waited_for(void);
 bool timers_fire(JSContext *ctx);
 void timers_clear(JSContext *ctx);
 void timers_install(JSContext *ctx, JSValueConst native);
+
+// ticks.c: what process.nextTick puts off.
+bool ticks_pending(void);
+// Calls them, and those that they put off; false when one threw.
+bool ticks_run(JSContext *ctx);
+void ticks_clear(JSContext *ctx);
+void ticks_install(JSContext *ctx, JSValueConst native);
 
 // encode.c: typed values (docs/values.md).
 void encode_value(JSContext *ctx, JSValueConst value, const bounds *limits, text *out);
@@ -117,9 +130,10 @@ struct stat;
 void natives_install(JSContext *ctx, JSValueConst native);
 void files_install(JSContext *ctx, JSValueConst native);
 void opened_install(JSContext *ctx, JSValueConst native);
-// crypto.c, zlib.c and realm.c, likewise.
+// crypto.c, zlib.c, frames.c and realm.c, likewise.
 void crypto_install(JSContext *ctx, JSValueConst native);
 void zlib_install(JSContext *ctx, JSValueConst native);
+void frames_install(JSContext *ctx, JSValueConst native);
 // intl.c: what `Intl` is made of.
 void intl_install(JSContext *ctx, JSValueConst native);
 void realm_install(JSContext *ctx, JSValueConst native);
@@ -135,6 +149,10 @@ JSValue files_error(JSContext *ctx, int code, const char *operation, const char 
 const char *files_path(JSContext *ctx, int count, JSValueConst *arguments, int index);
 // [kind, size, modified, accessed, changed, inode, links]
 JSValue files_about(JSContext *ctx, const struct stat *about);
+// The number of a device: that of a standard stream, or FILES_NULL; -1: the path names none.
+#define FILES_NULL 3
+int files_device(const char *path);
+void files_about_device(struct stat *about);
 // A whole file, to be freed; NULL with errno set.
 char *files_load(const char *path, size_t *length);
 

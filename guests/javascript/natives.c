@@ -289,7 +289,14 @@ static JSValue exit_code(JSContext *ctx, JSValueConst self, int count, JSValueCo
   return js.exit_code ? JS_NewInt32(ctx, js.exit_code) : JS_UNDEFINED;
 }
 
+// programName(): what the run is called; a path, if it is a file's
+static JSValue program_name(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  return JS_NewString(ctx, js.program ? js.program : "");
+}
+
 static const JSCFunctionListEntry functions[] = {
+    JS_CFUNC_DEF("programName", 0, program_name),
     JS_CFUNC_MAGIC_DEF("log", 0, print, STDOUT_FILENO),
     JS_CFUNC_MAGIC_DEF("error", 0, print, STDERR_FILENO),
     JS_CFUNC_DEF("write", 2, write_raw),
@@ -307,6 +314,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("setContext", 1, set_context),
     JS_CFUNC_DEF("environmentAge", 0, environment_age),
     JS_CFUNC_DEF("exit", 1, run_exit),
+    JS_CFUNC_DEF("listenToRuns", 1, run_listen),
     JS_CFUNC_DEF("setExitCode", 1, set_exit_code),
     JS_CFUNC_DEF("exitCode", 0, exit_code),
 };

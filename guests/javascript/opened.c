@@ -18,6 +18,13 @@ static int libc_flags(int given) {
          (given & LINUX_APPEND ? O_APPEND : 0) | O_CLOEXEC;
 }
 
+// From here on, descriptors are those of /dev/null.
+#define FIRST_NULL (1 << 20)
+static int next_null = FIRST_NULL;
+
+static bool is_standard(int file) { return file >= STDIN_FILENO && file <= STDERR_FILENO; }
+static bool is_null(int file) { return file >= FIRST_NULL; }
+
 // open(path, flags): the descriptor
 static JSValue open_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count;
@@ -27,7 +34,9 @@ static JSValue open_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
     JS_FreeCString(ctx, path);
     return JS_EXCEPTION;
   }
-  int file = open(path, libc_flags(flags), 0666);
+  int device = files_device(path);
+  if (device == FILES_NULL && next_null == INT32_MAX) next_null = FIRST_NULL;
+  int file = device == FILES_NULL ? next_null++ : device >= 0 ? device : open(path, libc_flags(flags), 0666);
   JSValue result = file < 0 ? JS_Throw(ctx, files_error(ctx, errno, "open", path)) : JS_NewInt32(ctx, file);
   JS_FreeCString(ctx, path);
   return result;
@@ -44,6 +53,8 @@ static JSValue finish(JSContext *ctx, JSValueConst self, int count, JSValueConst
   (void)self, (void)count;
   int32_t file;
   if (JS_ToInt32(ctx, &file, arguments[0]) < 0) return JS_EXCEPTION;
+  // The standard streams are those of later snippets, too.
+  if (is_null(file) || (how == CLOSE && is_standard(file))) return JS_UNDEFINED;
   if ((how == CLOSE ? close(file) : fsync(file)) < 0) return fail(ctx, how == CLOSE ? "close" : "fsync");
   return JS_UNDEFINED;
 }
@@ -60,6 +71,7 @@ static JSValue transfer(JSContext *ctx, JSValueConst self, int count, JSValueCon
   if (!JS_IsUndefined(arguments[2]) && JS_ToInt64(ctx, &position, arguments[2]) < 0) return JS_EXCEPTION;
   size_t length;
   uint8_t *bytes = (uint8_t *)engine_bytes(ctx, arguments[1], &length);
+  if (is_null(file)) return JS_NewInt64(ctx, way == WRITE ? (int64_t)length : 0);
   if (way == WRITE && (file == STDOUT_FILENO || file == STDERR_FILENO)) {
     driver_write(file, (const char *)bytes, length);
     return JS_NewInt64(ctx, (int64_t)length);
@@ -76,6 +88,10 @@ static JSValue stat_open(JSContext *ctx, JSValueConst self, int count, JSValueCo
   int32_t file;
   if (JS_ToInt32(ctx, &file, arguments[0]) < 0) return JS_EXCEPTION;
   struct stat about;
+  if (is_null(file)) {
+    files_about_device(&about);
+    return files_about(ctx, &about);
+  }
   return fstat(file, &about) < 0 ? fail(ctx, "fstat") : files_about(ctx, &about);
 }
 
@@ -85,6 +101,7 @@ static JSValue resize(JSContext *ctx, JSValueConst self, int count, JSValueConst
   int32_t file;
   int64_t length;
   if (JS_ToInt32(ctx, &file, arguments[0]) < 0 || JS_ToInt64(ctx, &length, arguments[1]) < 0) return JS_EXCEPTION;
+  if (is_null(file)) return JS_UNDEFINED;
   return ftruncate(file, length < 0 ? 0 : length) < 0 ? fail(ctx, "ftruncate") : JS_UNDEFINED;
 }
 

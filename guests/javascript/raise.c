@@ -126,6 +126,14 @@ static void read_message(JSContext *ctx, JSValueConst thrown, text *out) {
   JS_FreeValue(ctx, message);
 }
 
+// Where the frames of a stack text begin: behind `Name: message`, whose message may look like frames.
+static const char *frames_of(const char *stack, const text *message) {
+  if (!stack || !message->length) return stack;
+  size_t length = strlen(stack);
+  const char *found = memmem(stack, length, message->bytes, message->length);
+  return found && !memchr(stack, '\n', (size_t)(found - stack)) ? found + message->length : stack;
+}
+
 static void write_message(text *out, const text *message, const bounds *limits) {
   text cut = {0};
   size_t shown = text_prefix(message->bytes, message->length, limits->string_bytes);
@@ -200,10 +208,14 @@ static void write_trace(text *out, const char *class, const text *message, const
   if (message->length) text_string(&whole, ": ");
   text_add(&whole, message->bytes, message->length);
   text_add(&whole, "\n", 1);
+  bool has_begun = false;
   for (const char *line = stack; line && *line;) {
     const char *end = strchrnul(line, '\n');
     frame f;
-    if (!read_frame(line, (size_t)(end - line), &f) || !is_own(&f)) {
+    bool is_frame = read_frame(line, (size_t)(end - line), &f);
+    // What stands before the frames is the header, which was written above.
+    has_begun = has_begun || is_frame;
+    if (has_begun && !(is_frame && is_own(&f))) {
       text_add(&whole, line, (size_t)(end - line));
       text_add(&whole, "\n", 1);
     }
@@ -230,7 +242,8 @@ static void write_one(JSContext *ctx, JSValueConst thrown, const bounds *limits,
   text message = {0};
   read_message(ctx, thrown, &message);
   JSValue stack = field(ctx, thrown, "stack");
-  const char *frames = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
+  const char *stack_text = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
+  const char *frames = frames_of(stack_text, &message);
   frame raised = {0};
   text list = {0};
   write_frames(&list, frames, class, limits->frames, &raised);
@@ -250,7 +263,7 @@ static void write_one(JSContext *ctx, JSValueConst thrown, const bounds *limits,
   }
   text_free(&list);
   text_free(&message);
-  JS_FreeCString(ctx, frames);
+  JS_FreeCString(ctx, stack_text);
   JS_FreeValue(ctx, stack);
   free(class);
 }

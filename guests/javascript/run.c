@@ -51,17 +51,61 @@ JSValue run_exit(JSContext *ctx, JSValueConst self, int count, JSValueConst *arg
   return JS_Throw(ctx, end);
 }
 
-// Runs the jobs of promises; false when one threw.
+JSValue run_listen(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  JS_FreeValue(ctx, js.tell);
+  js.tell = JS_DupValue(ctx, arguments[0]);
+  return JS_UNDEFINED;
+}
+
+// Tells the listeners of `process` of an event.
+typedef enum { NOBODY_LISTENS, TOLD, LISTENER_THREW } telling;
+static telling tell(JSContext *ctx, const char *event, JSValueConst first, JSValueConst second) {
+  if (!JS_IsFunction(ctx, js.tell)) return NOBODY_LISTENS;
+  JSValue name = JS_NewString(ctx, event);
+  JSValueConst arguments[] = {name, first, second};
+  JSValue told = JS_Call(ctx, js.tell, JS_UNDEFINED, 3, arguments);
+  JS_FreeValue(ctx, name);
+  if (JS_IsException(told)) return LISTENER_THREW;
+  bool listens = JS_ToBool(ctx, told);
+  JS_FreeValue(ctx, told);
+  return listens ? TOLD : NOBODY_LISTENS;
+}
+
+// What was thrown and not caught goes to who listens for it; false: to nobody, and it is thrown still.
+static bool hand_over(JSContext *ctx) {
+  if (js.exiting || !JS_IsFunction(ctx, js.tell)) return false;
+  JSValue error = JS_GetException(ctx);
+  telling told = tell(ctx, "uncaughtException", error, JS_UNDEFINED);
+  if (told == NOBODY_LISTENS) JS_Throw(ctx, error);
+  else JS_FreeValue(ctx, error);
+  return told == TOLD;
+}
+
+// Answers for a rejection without a handler; false: its reason is thrown.
+static bool answer_for_rejection(JSContext *ctx) {
+  JSValue reason = JS_DupValue(ctx, rejections[0].reason), promise = JS_DupValue(ctx, rejections[0].promise);
+  forget_rejection(ctx, 0);
+  telling told = tell(ctx, "unhandledRejection", reason, promise);
+  JS_FreeValue(ctx, promise);
+  if (told == NOBODY_LISTENS) JS_Throw(ctx, reason);
+  else JS_FreeValue(ctx, reason);
+  return told == TOLD;
+}
+
+// Runs what was put off and the jobs of promises; false when one threw.
 static bool run_jobs(JSContext *ctx) {
   JSContext *of;
   for (;;) {
-    int done = JS_ExecutePendingJob(js.runtime, &of);
-    if (done == 0) break;
+    int done = 0;
+    if (!ticks_run(ctx)) return false;
+    do done = JS_ExecutePendingJob(js.runtime, &of);
+    while (done > 0);
     if (done < 0) return false;
+    if (ticks_pending()) continue;
+    if (!rejection_count) return true;
+    if (!answer_for_rejection(ctx)) return false;
   }
-  if (!rejection_count) return true;
-  JS_Throw(ctx, JS_DupValue(ctx, rejections[0].reason));
-  return false;
 }
 
 // Waits for a promise: its value, or an exception.
@@ -69,7 +113,10 @@ static JSValue settle(JSContext *ctx, JSValue promise) {
   JS_PromiseMarkAsHandled(ctx, promise);
   forget_rejection_of(ctx, promise);
   for (;;) {
-    if (!run_jobs(ctx)) break;
+    if (!run_jobs(ctx)) {
+      if (hand_over(ctx)) continue;
+      break;
+    }
     JSPromiseStateEnum state = JS_PromiseState(ctx, promise);
     if (state != JS_PROMISE_PENDING) {
       JSValue value = JS_PromiseResult(ctx, promise);
@@ -80,7 +127,7 @@ static JSValue settle(JSContext *ctx, JSValue promise) {
       JS_ThrowPlainError(ctx, "the snippet awaits a promise that nothing will settle");
       break;
     }
-    if (!timers_fire(ctx)) break;
+    if (!timers_fire(ctx) && !hand_over(ctx)) break;
   }
   JS_FreeValue(ctx, promise);
   return JS_EXCEPTION;
@@ -88,10 +135,36 @@ static JSValue settle(JSContext *ctx, JSValue promise) {
 
 static bool run_rest(JSContext *ctx) {
   for (;;) {
-    if (!run_jobs(ctx)) return false;
-    if (!timers_waited_for()) return true;
-    if (!timers_fire(ctx)) return false;
+    if (!run_jobs(ctx)) {
+      if (hand_over(ctx)) continue;
+      return false;
+    }
+    if (!timers_waited_for()) {
+      // Who is told that nothing is left may begin something.
+      telling told = tell(ctx, "beforeExit", JS_NewInt32(ctx, js.exit_code), JS_UNDEFINED);
+      if (told == LISTENER_THREW && !hand_over(ctx)) return false;
+      if (!JS_IsJobPending(js.runtime) && !ticks_pending() && !timers_waited_for()) return true;
+    } else if (!timers_fire(ctx) && !hand_over(ctx)) {
+      return false;
+    }
   }
+}
+
+// Tells of the end of the run: what a listener throws is thrown by the run, unless it has thrown already.
+static JSValue tell_end(JSContext *ctx, JSValue value) {
+  if (!JS_IsFunction(ctx, js.tell)) return value;
+  bool threw = JS_IsException(value);
+  JSValue error = threw ? JS_GetException(ctx) : JS_UNDEFINED;
+  telling told = js.exiting ? TOLD : tell(ctx, "exit", JS_NewInt32(ctx, threw ? 1 : js.exit_code), JS_UNDEFINED);
+  if (threw && told == LISTENER_THREW) JS_FreeValue(ctx, JS_GetException(ctx));
+  if (!threw && told == LISTENER_THREW) {
+    JS_FreeValue(ctx, value);
+    error = JS_GetException(ctx);
+    threw = true;
+  }
+  // The listeners were those of this run.
+  if (tell(ctx, "end", JS_UNDEFINED, JS_UNDEFINED) == LISTENER_THREW) JS_FreeValue(ctx, JS_GetException(ctx));
+  return threw ? JS_Throw(ctx, error) : value;
 }
 
 run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
@@ -103,10 +176,12 @@ run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
     JS_FreeValue(ctx, box);
   }
   if (JS_IsPromise(value)) value = settle(ctx, value);
+  if (JS_IsException(value) && hand_over(ctx)) value = JS_UNDEFINED;
   if (!JS_IsException(value) && !run_rest(ctx)) {
     JS_FreeValue(ctx, value);
     value = JS_EXCEPTION;
   }
+  value = tell_end(ctx, value);
   // Those that nobody waits for end with the run.
   timers_clear(ctx);
   engine_leave_async_context(ctx, JS_UNDEFINED);
@@ -127,6 +202,7 @@ run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
   }
   // The next run starts without what this one left undone.
   timers_clear(ctx);
+  ticks_clear(ctx);
   engine_drop_jobs(js.runtime);
   while (rejection_count) forget_rejection(ctx, rejection_count - 1);
   *result = value;

@@ -118,6 +118,7 @@ void start_context(void) {
   JS_SetPropertyStr(ctx, constructor, "stackTraceLimit", JS_NewInt32(ctx, STACK_FRAMES));
   JS_FreeValue(ctx, constructor);
 
+  js.tell = JS_UNDEFINED;
   js.globals = code_globals(ctx);
   JSValue native = JS_NewObject(ctx), shared = JS_NewObject(ctx);
   natives_install(ctx, native);
@@ -125,8 +126,10 @@ void start_context(void) {
   opened_install(ctx, native);
   crypto_install(ctx, native);
   zlib_install(ctx, native);
+  frames_install(ctx, native);
   realm_install(ctx, native);
   timers_install(ctx, native);
+  ticks_install(ctx, native);
   library_install(ctx, native);
   intl_install(ctx, native);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -154,11 +157,12 @@ void start_context(void) {
 void stop_context(void) {
   JSContext *ctx = js.context;
   timers_clear(ctx);
+  ticks_clear(ctx);
   engine_leave_async_context(ctx, JS_UNDEFINED);
   engine_drop_jobs(js.runtime);
   JSValue kept[] = {js.object_prototype, js.object_to_string, js.date_to_iso_string, js.format,
                     js.modules,          js.packages,         js.evaluate,           js.known_globals,
-                    js.globals};
+                    js.globals,          js.tell};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) JS_FreeValue(ctx, kept[i]);
   JS_FreeContext(ctx);
   JS_RunGC(js.runtime);

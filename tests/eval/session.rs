@@ -2,7 +2,7 @@
 
 use dormouse::wasm::{Session, Settings, WasmProvider};
 use dormouse::{ErrorCode, EvalRequest, Language, Outcome};
-use dormouse_tests::ending::{assert_ends, value};
+use dormouse_tests::ending::{assert_ends, exception, value};
 use dormouse_tests::{JAVASCRIPT, PYTHON, sandbox};
 
 struct Kept {
@@ -100,4 +100,15 @@ fn what_one_call_leaves_undone_is_gone_at_the_next() {
     kept.call("import sys; sys.stdout.write('no newline'); 1 / 0");
     let next = kept.call("1");
     assert_eq!(next.stdout.text, "", "what a call printed belongs to it");
+}
+
+#[test]
+fn who_listens_for_the_end_of_a_run_hears_of_that_run_alone() {
+    let mut kept = Kept::new(JAVASCRIPT);
+    let code = "process.on('exit', () => console.log('end')); process.on('uncaughtException', () => {}); 1";
+    assert_eq!(kept.call(code).stdout.text, "end\n");
+    let second = kept.call("throw new Error('second')");
+    assert_eq!(second.stdout.text, "");
+    assert_eq!(exception(&second).message, "second");
+    assert_eq!(kept.call("process.on('exit', () => console.log('third'))").stdout.text, "third\n");
 }

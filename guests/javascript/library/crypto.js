@@ -1,6 +1,7 @@
 // The module `crypto`: digests, HMAC, derived keys, AES, random numbers, and keys in pairs, which are internal/keys.js and
 // internal/signing.js.
 'use strict';
+const { received } = require('internal/received');
 const { Buffer } = require('buffer');
 const { Transform } = require('stream');
 const { cipher: begin, cipherAdditional, cipherFinish, cipherTag, cipherUpdate, cipherWithoutPadding } = native;
@@ -16,7 +17,7 @@ function bytesOf(data, encoding, what = 'data') {
   if (view) return view;
   if (data instanceof KeyObject) return data.export();
   if (data instanceof globalThis.CryptoKey) return KeyObject.from(data).export();
-  throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${shared.inspect(data)}`);
+  throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${received(data)}`);
 }
 
 const encoded = (bytes, encoding) => (encoding && encoding !== 'buffer' ? Buffer.from(bytes).toString(encoding) : Buffer.from(bytes));
@@ -90,7 +91,7 @@ function hash(algorithm, data, given) {
 // --- Keys that are derived.
 
 function whole(name, value, least, most = 2 ** 31 - 1) {
-  if (typeof value !== 'number') throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type number. Received ${shared.inspect(value)}`);
+  if (typeof value !== 'number') throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type number. Received ${received(value)}`);
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw fail(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be an integer >= ${least} && <= ${most}. Received ${value}`);
 }

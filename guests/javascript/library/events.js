@@ -1,121 +1,166 @@
 // The module `events`.
 'use strict';
 const { inspect } = shared;
+const { received } = require('internal/received');
 
 function refuse(Kind, code, message) {
   throw Object.assign(new Kind(message), { code });
 }
 
-// Not in the emitter itself, so that any object with the methods is one.
-const listeners = new WeakMap();
-const listenersOf = (emitter) => listeners.get(emitter) ?? listeners.set(emitter, new Map()).get(emitter);
-
-function add(emitter, name, listener, once, first) {
-  if (typeof listener !== 'function') {
-    refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "listener" argument must be of type function. Received ${inspect(listener)}`);
+// An emitter's listeners are where Node.js has them, in `_events`: packages look there. Any object with the methods is an emitter.
+function eventsOf(emitter) {
+  if (emitter._events === undefined || emitter._events === Object.getPrototypeOf(emitter)?._events) {
+    emitter._events = Object.create(null);
+    emitter._eventsCount = 0;
   }
-  const all = listenersOf(emitter);
-  if (all.has('newListener')) emitter.emit('newListener', name, listener.listener ?? listener);
-  const entry = { listener, once };
-  const list = all.get(name) ?? [];
-  all.set(name, first ? [entry, ...list] : [...list, entry]);
+  return emitter._events;
+}
+
+// The listeners of an event. The list is never changed, so who goes through it sees no change.
+function listOf(emitter, name) {
+  const found = emitter._events?.[name];
+  return found === undefined ? [] : typeof found === 'function' ? [found] : found;
+}
+
+function setList(emitter, name, list) {
+  const events = eventsOf(emitter);
+  if (events[name] === undefined && list.length) emitter._eventsCount++;
+  if (list.length) events[name] = list.length === 1 ? list[0] : list;
+  else if (delete events[name] && --emitter._eventsCount === 0) emitter._events = Object.create(null);
+}
+
+function check(listener) {
+  if (typeof listener === 'function') return;
+  refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "listener" argument must be of type function. Received ${received(listener)}`);
+}
+
+function add(emitter, name, listener, first) {
+  check(listener);
+  if (eventsOf(emitter).newListener !== undefined) emitter.emit('newListener', name, listener.listener ?? listener);
+  const list = listOf(emitter, name);
+  const longer = first ? [listener, ...list] : [...list, listener];
+  setList(emitter, name, longer);
+  warn(emitter, name, longer.length);
   return emitter;
 }
 
-function remove(emitter, name, entry) {
-  const all = listenersOf(emitter);
-  const rest = (all.get(name) ?? []).filter((other) => other !== entry);
-  if (!entry || rest.length === all.get(name)?.length) return;
-  if (rest.length) all.set(name, rest);
-  else all.delete(name);
-  if (all.has('removeListener')) emitter.emit('removeListener', name, entry.listener);
+const warned = new WeakMap();
+
+// Once for each event of an emitter, when it has more listeners than it should.
+function warn(emitter, name, count) {
+  const most = emitter.getMaxListeners?.() ?? EventEmitter.defaultMaxListeners;
+  if (!(most > 0) || count <= most || warned.get(emitter)?.has(name)) return;
+  warned.set(emitter, (warned.get(emitter) ?? new Set()).add(name));
+  const kind = emitter.constructor?.name ?? 'EventEmitter';
+  const message = `Possible EventEmitter memory leak detected. ${count} ${String(name)} listeners added to [${kind}]. MaxListeners is ${most}. Use emitter.setMaxListeners() to increase limit`;
+  const warning = Object.assign(new Error(message), { name: 'MaxListenersExceededWarning', emitter, type: name, count });
+  process.emitWarning(warning);
+}
+
+// A listener that is called once. What it stands for is its `listener`.
+function wrap(emitter, name, listener) {
+  check(listener);
+  let isDone = false;
+  function call(...values) {
+    if (isDone) return undefined;
+    isDone = true;
+    emitter.removeListener(name, call);
+    return listener.apply(emitter, values);
+  }
+  return Object.assign(call, { listener });
+}
+
+const is = (entry, listener) => entry === listener || entry.listener === listener;
+
+function addListener(name, listener) {
+  return add(this, name, listener, false);
 }
 
 function removeListener(name, listener) {
-  remove(this, name, listenersOf(this).get(name)?.findLast((entry) => entry.listener === listener));
+  check(listener);
+  const list = listOf(this, name);
+  const at = list.findLastIndex((entry) => is(entry, listener));
+  if (at < 0) return this;
+  setList(this, name, list.toSpliced(at, 1));
+  if (this._events.removeListener !== undefined) this.emit('removeListener', name, list[at].listener ?? listener);
   return this;
 }
 
 const methods = {
-  on(name, listener) {
-    return add(this, name, listener, false, false);
-  },
-  addListener(name, listener) {
-    return add(this, name, listener, false, false);
-  },
+  on: addListener,
+  addListener,
   once(name, listener) {
-    return add(this, name, listener, true, false);
+    return this.on(name, wrap(this, name, listener));
   },
   prependListener(name, listener) {
-    return add(this, name, listener, false, true);
+    return add(this, name, listener, true);
   },
   prependOnceListener(name, listener) {
-    return add(this, name, listener, true, true);
+    return this.prependListener(name, wrap(this, name, listener));
   },
-  // None of these calls another by its name: a class that replaces one would be called again and again.
   off: removeListener,
   removeListener,
-  removeAllListeners(name) {
-    if (name === undefined) listenersOf(this).clear();
-    else listenersOf(this).delete(name);
-    return this;
+  removeAllListeners(...names) {
+    const events = eventsOf(this);
+    if (events.removeListener === undefined) {
+      if (names.length) setList(this, names[0], []);
+      else [this._events, this._eventsCount] = [Object.create(null), 0];
+      return this;
+    }
+    if (names.length) {
+      for (const listener of listOf(this, names[0]).toReversed()) this.removeListener(names[0], listener);
+      return this;
+    }
+    // Those who are told of it are the last to go.
+    for (const name of Reflect.ownKeys(events)) if (name !== 'removeListener') this.removeAllListeners(name);
+    return this.removeAllListeners('removeListener');
   },
   emit(name, ...values) {
-    const all = listenersOf(this);
-    if (name === 'error' && all.has(errorMonitor)) this.emit(errorMonitor, ...values);
-    const list = all.get(name);
-    if (!list) {
+    if (name === 'error' && this._events?.[errorMonitor] !== undefined) this.emit(errorMonitor, ...values);
+    const list = listOf(this, name);
+    if (!list.length) {
       if (name !== 'error') return false;
       if (values[0] instanceof Error) throw values[0];
-      const error = new Error(`Unhandled error. (${inspect(values[0])})`);
+      const error = new Error(`Unhandled error. (${typeof values[0] === 'string' ? `'${values[0]}'` : inspect(values[0])})`);
       error.code = 'ERR_UNHANDLED_ERROR';
       error.context = values[0];
       throw error;
     }
     const captures = this[captureRejections] ?? EventEmitter.captureRejections;
-    for (const entry of list) {
-      if (entry.once) remove(this, name, entry);
-      const result = entry.listener.apply(this, values);
+    for (const listener of list) {
+      const result = listener.apply(this, values);
       if (captures && typeof result?.then === 'function') result.then(undefined, (error) => rejected(this, name, values, error));
     }
     return true;
   },
   listenerCount(name, listener) {
-    const list = listenersOf(this).get(name) ?? [];
-    return listener ? list.filter((entry) => entry.listener === listener).length : list.length;
+    const list = listOf(this, name);
+    return listener ? list.filter((entry) => is(entry, listener)).length : list.length;
   },
   listeners(name) {
-    return (listenersOf(this).get(name) ?? []).map((entry) => entry.listener);
+    return listOf(this, name).map((entry) => entry.listener ?? entry);
   },
   rawListeners(name) {
-    return (listenersOf(this).get(name) ?? []).map((entry) => {
-      if (!entry.once) return entry.listener;
-      const call = (...values) => {
-        remove(this, name, entry);
-        return entry.listener.apply(this, values);
-      };
-      return Object.assign(call, { listener: entry.listener });
-    });
+    return [...listOf(this, name)];
   },
   eventNames() {
-    return [...listenersOf(this).keys()];
+    return Reflect.ownKeys(this._events ?? {});
   },
   setMaxListeners(count) {
     if (typeof count !== 'number' || !(count >= 0)) {
       refuse(RangeError, 'ERR_OUT_OF_RANGE', `The value of "n" is out of range. It must be a non-negative number. Received ${inspect(count)}`);
     }
-    most.set(this, count);
+    this._maxListeners = count;
     return this;
   },
   getMaxListeners() {
-    return most.get(this) ?? EventEmitter.defaultMaxListeners;
+    return this._maxListeners ?? EventEmitter.defaultMaxListeners;
   },
 };
 
 const errorMonitor = Symbol('events.errorMonitor');
 const captureRejections = Symbol('kCapture');
 const rejection = Symbol.for('nodejs.rejection');
-const most = new WeakMap();
 
 function rejected(emitter, name, values, error) {
   if (typeof emitter[rejection] === 'function') emitter[rejection](error, name, ...values);
@@ -128,8 +173,11 @@ function EventEmitter(options) {
   EventEmitter.init.call(this, options);
 }
 EventEmitter.init = function (options) {
+  eventsOf(this);
+  this._maxListeners ??= undefined;
   if (options?.captureRejections) Object.defineProperty(this, captureRejections, { value: true });
 };
+Object.assign(EventEmitter.prototype, { _events: undefined, _eventsCount: 0, _maxListeners: undefined });
 for (const name of Object.keys(methods)) {
   Object.defineProperty(EventEmitter.prototype, name, { value: methods[name], writable: true, configurable: true, enumerable: true });
 }

@@ -1,5 +1,6 @@
 // The module `util`.
 'use strict';
+const { received } = require('internal/received');
 const { Buffer } = require('buffer');
 const { format, inspect } = shared;
 const isDeepEqual = require('internal/equal');
@@ -10,7 +11,7 @@ function refuse(Kind, code, message) {
 }
 
 function needFunction(name, value) {
-  if (typeof value !== 'function') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type function. Received ${inspect(value)}`);
+  if (typeof value !== 'function') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type function. Received ${received(value)}`);
 }
 
 const promisified = Symbol.for('nodejs.util.promisify.custom');
@@ -68,7 +69,7 @@ function deprecate(work, message, code) {
 // Escapes of a terminal: colours, and what moves the cursor.
 const escapes = /[\u001b\u009b](?:\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[[\]()#;?]*(?:\d{1,4}(?:[;:]\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~])/g;
 function stripVTControlCharacters(text) {
-  if (typeof text !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "str" argument must be of type string. Received ${inspect(text)}`);
+  if (typeof text !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "str" argument must be of type string. Received ${received(text)}`);
   return text.replace(escapes, '');
 }
 
@@ -83,7 +84,7 @@ inspect.styles ??= Object.assign(Object.create(null), { special: 'cyan', number:
 
 // A stream that is no terminal gets no colours, unless it is not looked at.
 function styleText(style, text, { validateStream = true, stream = process.stdout } = {}) {
-  if (typeof text !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "text" argument must be of type string. Received ${inspect(text)}`);
+  if (typeof text !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "text" argument must be of type string. Received ${received(text)}`);
   let [before, after] = ['', ''];
   for (const name of [style].flat()) {
     if (name === 'none') continue;

@@ -8,6 +8,13 @@ const { liveGetters } = shared;
 
 // The realm of a context, by the object that it was made of.
 const realms = new WeakMap();
+// How long a script may run, in milliseconds; 0: as long as the run.
+function timeOf({ timeout } = {}) {
+  if (timeout === undefined) return 0;
+  if (typeof timeout !== 'number') fail('ERR_INVALID_ARG_TYPE', 'The "options.timeout" property must be of type number.');
+  if (Number.isInteger(timeout) && timeout > 0) return timeout;
+  throw Object.assign(new RangeError(`The value of "options.timeout" is out of range. It must be > 0 && < 4294967296. Received ${timeout}`), { code: 'ERR_OUT_OF_RANGE' });
+}
 const optionsOf = (given) => (typeof given === 'string' ? { filename: given } : given ?? {});
 
 function fail(code, message) {
@@ -48,18 +55,19 @@ class Script {
     this.#source = `${source}`;
     this.#name = optionsOf(options).filename ?? 'evalmachine.<anonymous>';
     // What is no script is refused now.
-    runScript(this.#source, this.#name, false);
+    runScript(this.#source, this.#name, false, 0);
   }
-  runInThisContext() {
-    return runScript(this.#source, this.#name, undefined);
+  runInThisContext(options) {
+    return runScript(this.#source, this.#name, undefined, timeOf(options));
   }
-  runInContext(object) {
+  runInContext(object, options) {
     if (!isContext(object)) fail('ERR_INVALID_ARG_TYPE', 'The "contextifiedObject" argument must be an vm.Context');
     const { made, global, language, live } = realms.get(object);
+    const time = timeOf(options);
     // What the language does not let be replaced stays.
     const given = Reflect.ownKeys(object).filter((name) => live.has(name) || Reflect.set(global, name, object[name]));
     try {
-      return runScript(this.#source, this.#name, made);
+      return runScript(this.#source, this.#name, made, time);
     } finally {
       for (const name of given) if (!Object.hasOwn(global, name)) forget(object, live, name);
       for (const name of Reflect.ownKeys(global)) {
@@ -67,8 +75,8 @@ class Script {
       }
     }
   }
-  runInNewContext(object = {}) {
-    return this.runInContext(createContext(object));
+  runInNewContext(object = {}, options = undefined) {
+    return this.runInContext(createContext(object), options);
   }
   createCachedData() {
     return Buffer.alloc(0);
@@ -79,10 +87,10 @@ module.exports = {
   Script,
   createContext,
   isContext,
-  runInThisContext: (source, options) => new Script(source, options).runInThisContext(),
-  runInContext: (source, object, options) => new Script(source, options).runInContext(object),
-  runInNewContext: (source, object, options) => new Script(source, options).runInNewContext(object),
-  compileFunction: (body, names = [], options = {}) => runScript(`(function (${names.join(', ')}) {${body}\n})`, options.filename ?? '', undefined),
+  runInThisContext: (source, options) => new Script(source, options).runInThisContext(optionsOf(options)),
+  runInContext: (source, object, options) => new Script(source, options).runInContext(object, optionsOf(options)),
+  runInNewContext: (source, object, options) => new Script(source, options).runInNewContext(object, optionsOf(options)),
+  compileFunction: (body, names = [], options = {}) => runScript(`(function (${names.join(', ')}) {${body}\n})`, options.filename ?? '', undefined, 0),
   measureMemory: async () => ({ total: { jsMemoryEstimate: process.memoryUsage().heapUsed } }),
   constants: { USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') },
 };

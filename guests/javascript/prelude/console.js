@@ -46,7 +46,7 @@
     warn: error,
     error,
     trace(...values) {
-      const stack = new Error().stack.split('\n').filter((line) => line && !line.includes('(dormouse:'));
+      const stack = new Error().stack.split('\n').filter((line) => line.startsWith('    at ') && !line.includes('(dormouse:'));
       error([values.length ? `Trace: ${format(values)}` : 'Trace', ...stack].join('\n'));
     },
     dir(value, options) {

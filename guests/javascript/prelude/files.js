@@ -47,11 +47,13 @@
     throw error;
   }
 
+  const modes = { directory: 0o40755, file: 0o100644, link: 0o120777, device: 0o20666 };
+
   class Stats {
     #kind;
     constructor([kind, size, mtimeMs, atimeMs, ctimeMs, ino, nlink]) {
       this.#kind = kind;
-      Object.assign(this, { ino, nlink, size, mode: kind === 'directory' ? 0o40755 : 0o100644 });
+      Object.assign(this, { ino, nlink, size, mode: modes[kind] });
       Object.assign(this, { atimeMs, mtimeMs, ctimeMs, birthtimeMs: ctimeMs });
       this.atime = new Date(atimeMs);
       this.mtime = new Date(mtimeMs);
@@ -65,6 +67,9 @@
     }
     isSymbolicLink() {
       return this.#kind === 'link';
+    }
+    isCharacterDevice() {
+      return this.#kind === 'device';
     }
   }
 

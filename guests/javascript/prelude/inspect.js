@@ -58,13 +58,18 @@
   }
 
   function errorText(error) {
-    let stack = error.stack;
+    let { stack } = error;
     let head = String(Error.prototype.toString.call(error));
     const name = error.constructor?.name;
-    if (error.name === 'Error' && typeof name === 'string' && name !== 'Error') head = name + head.slice(5);
-    if (typeof stack !== 'string' || !stack) return `[${head}]`;
-    stack = stack.split('\n').filter((line) => line && !line.includes('(dormouse:')).join('\n');
-    return stack.startsWith('    at ') ? `${head}\n${stack}` : stack || `[${head}]`;
+    const { name: own } = error;
+    // The class tells more than the name that it has from its parent.
+    const isNamed = typeof name !== 'string' || !name || own !== 'Error' || name === own;
+    const better = isNamed ? own : name.endsWith('Error') ? name : `${name} [${own}]`;
+    const improved = (text) => (isNamed || !text.startsWith(own) ? text : better + text.slice(own.length));
+    if (typeof stack !== 'string' || !stack) return `[${improved(head)}]`;
+    stack = stack.split('\n').filter((line) => !line.includes('(dormouse:')).join('\n');
+    if (!/^ {4}at /m.test(stack)) return `[${improved(stack)}]`;
+    return improved(stack.startsWith('    at ') ? `${head}\n${stack}` : stack);
   }
 
   function circular(context, value) {

@@ -14,9 +14,8 @@
   const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : typeof time === 'string' ? Number(time) : time);
 
   // Kinds that there are none of.
-  for (const kind of ['BlockDevice', 'CharacterDevice', 'FIFO', 'Socket']) {
-    Stats.prototype[`is${kind}`] = Dirent.prototype[`is${kind}`] = () => false;
-  }
+  for (const kind of ['BlockDevice', 'FIFO', 'Socket']) Stats.prototype[`is${kind}`] = () => false;
+  for (const kind of ['BlockDevice', 'CharacterDevice', 'FIFO', 'Socket']) Dirent.prototype[`is${kind}`] = () => false;
   Object.defineProperty(Dirent.prototype, 'path', {
     get() {
       return this.parentPath;

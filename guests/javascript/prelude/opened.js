@@ -105,7 +105,6 @@
     },
     closeSync(descriptor) {
       known(descriptor, 'close');
-      // The standard streams are those of later snippets, too.
       if (opened.delete(descriptor)) closeFile(descriptor);
     },
     fstatSync(descriptor) {

@@ -3,7 +3,7 @@
   'use strict';
   // Those that are there now: a snippet may have others of these names.
   const { TextDecoder, URL } = globalThis;
-  const { checkModule, compile, currentFolder, readFile, requireModule, stat } = native;
+  const { checkModule, compile, currentFolder, programName, readFile, requireModule, stat } = native;
   const { modules } = shared;
   const { dirname, join } = modules.path;
 
@@ -226,7 +226,7 @@
     };
     require.resolve = find;
     require.cache = cache;
-    Object.defineProperty(require, 'main', { get: () => mainModule, enumerable: true, configurable: true });
+    Object.defineProperty(require, 'main', { get: () => mainModule ?? own, enumerable: true, configurable: true });
     return require;
   }
 
@@ -279,7 +279,23 @@
   // A snippet's own begins in the working directory.
   const here = (base) => (base[0] === '/' ? base : join(currentFolder(), '.snippet'));
   const require = requireFor(() => here(''));
+  // A snippet is what a program begins with: it has a module, whose file is its own if it has one.
+  const fileName = () => (programName()[0] === '/' ? programName() : join(currentFolder(), '[snippet]'));
+  const own = new Module('.');
+  own.paths = modules.module._nodeModulePaths(currentFolder());
+  own.require = require;
   shared.define('require', require);
+  shared.define('module', own);
+  shared.define('exports', own.exports);
+  for (const [object, name, get] of [
+    [own, 'filename', fileName],
+    [own, 'path', () => dirname(fileName())],
+    [globalThis, '__filename', fileName],
+    [globalThis, '__dirname', () => dirname(fileName())],
+  ]) {
+    const set = (value) => Object.defineProperty(object, name, { value, writable: true, configurable: true });
+    Object.defineProperty(object, name, { get, set, configurable: true, enumerable: object === own });
+  }
   shared.define('global', globalThis);
   shared.define('reportError', (error) => console.error(error));
 

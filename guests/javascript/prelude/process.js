@@ -3,7 +3,7 @@
   'use strict';
   // Those that are there now: a snippet may have others of these names.
   const { console, performance, setTimeout } = globalThis;
-  const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, monotonic, setExitCode, write } =
+  const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, setExitCode, write } =
     native;
   const { modules, define } = shared;
   // What this is like: packages ask for it before they use what it has.
@@ -24,10 +24,32 @@
     return known;
   }
 
+  // What a run tells the listeners of `process`. They are those of one run: the next one is a program of its own.
+  const ofRuns = ['beforeExit', 'exit', 'uncaughtException', 'unhandledRejection'];
+  let isHeard = false;
+  let isEnding = false;
+  function tell(name, first, second) {
+    if (name === 'end') {
+      for (const each of ofRuns) process.removeAllListeners(each);
+      isEnding = false;
+      return false;
+    }
+    if (name === 'exit') isEnding = true;
+    if (name === 'uncaughtException') {
+      process.emit('uncaughtExceptionMonitor', first, name);
+      second = name;
+    }
+    return process.emit(name, first, second);
+  }
+
   // Of an emitter, on an object that is none until its first use.
   const listening = {};
   for (const name of ['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'prependListener', 'prependOnceListener', 'emit', 'listeners', 'rawListeners', 'listenerCount', 'eventNames', 'setMaxListeners', 'getMaxListeners']) {
     listening[name] = function (...values) {
+      if (!isHeard && this === process && ofRuns.includes(values[0])) {
+        isHeard = true;
+        listenToRuns(tell);
+      }
       return modules.events.prototype[name].apply(this, values);
     };
   }
@@ -163,8 +185,13 @@
     get stdin() {
       return (current().stdin ??= standardInput());
     },
-    exit(status = process.exitCode ?? 0) {
-      return exit(status);
+    exit(status) {
+      if (status !== undefined && status !== null) process.exitCode = status;
+      if (!isEnding && isHeard) {
+        isEnding = true;
+        process.emit('exit', process.exitCode);
+      }
+      return exit(process.exitCode);
     },
     cwd: currentFolder,
     chdir: changeFolder,
@@ -172,7 +199,8 @@
       return performance.now() / 1000;
     },
     nextTick(callback, ...values) {
-      queueMicrotask(() => callback(...values));
+      if (typeof callback !== 'function') throw Object.assign(new TypeError('The "callback" argument must be of type function.'), { code: 'ERR_INVALID_ARG_TYPE' });
+      nextTick(callback, ...values);
     },
     hrtime: Object.assign(
       (since) => {

@@ -31,8 +31,9 @@ const NPM: &str = "guests/javascript/library/package-lock.json";
 const LOCALES: &str = "guests/javascript/cldr/locales.txt";
 
 /// The licences of what is no crate, or of the C sources in one, as their authors state them.
-const LICENCES: [(&str, &str); 22] = [
+const LICENCES: [(&str, &str); 23] = [
     ("bzip2", "bzip2-1.0.6"),
+    ("compu-brotli-sys", "BSL-1.0 AND MIT"),
     ("curl", "curl"),
     ("gmp", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
     ("jiter", "MIT"),

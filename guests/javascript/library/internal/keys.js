@@ -1,12 +1,13 @@
 // KeyObject, and what makes one: secrets, and keys in pairs.
 'use strict';
+const { received } = require('internal/received');
 const { Buffer } = require('buffer');
 const pairs = require('internal/pairs');
 
 function fail(Kind, code, message) {
   return Object.assign(new Kind(message), { code });
 }
-const wrong = (what, value, wanted) => fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be ${wanted}. Received ${shared.inspect(value)}`);
+const wrong = (what, value, wanted) => fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be ${wanted}. Received ${received(value)}`);
 const absent = (what) => fail(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', `${what} is not part of this sandbox`);
 
 const types = { RSA: 'rsa', Ed25519: 'ed25519', X25519: 'x25519' };

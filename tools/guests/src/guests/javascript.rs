@@ -13,14 +13,15 @@ use super::npm;
 use super::recipe::{Pin, Recipe};
 use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
+use super::zstd;
 
 /// QuickJS-ng; its C sources ride in the package rquickjs-sys.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "javascript",
     interpreter: "QuickJS-ng 0.16.2",
     version: 1,
-    text: &[include_str!("javascript.rs"), libraries::TEXT, npm::TEXT],
-    pins: &[Pin::Crate("rquickjs-sys"), Pin::Debian(&ZLIB)],
+    text: &[include_str!("javascript.rs"), libraries::TEXT, npm::TEXT, zstd::TEXT],
+    pins: &[Pin::Crate("rquickjs-sys"), Pin::Debian(&ZLIB), Pin::Crate(BROTLI), Pin::Crate(zstd::PACKAGE)],
     trees: &[
         Tree::new(
             "quickjs",
@@ -37,14 +38,52 @@ const STACK: u32 = 5 << 20;
 /// Parts of the interpreter that are compiled as they are.
 const ENGINE: [&str; 3] = ["dtoa", "libregexp", "libunicode"];
 
+/// The package that carries Brotli's sources.
+const BROTLI: &str = "compu-brotli-sys";
+
+/// Brotli's folders, and their files.
+const BROTLI_FILES: [(&str, &[&str]); 3] = [
+    ("common", &["constants", "context", "dictionary", "platform", "shared_dictionary", "transform"]),
+    ("dec", &["bit_reader", "decode", "huffman", "prefix", "state", "static_init"]),
+    (
+        "enc",
+        &[
+            "backward_references",
+            "backward_references_hq",
+            "bit_cost",
+            "block_splitter",
+            "brotli_bit_stream",
+            "cluster",
+            "command",
+            "compound_dictionary",
+            "compress_fragment",
+            "compress_fragment_two_pass",
+            "dictionary_hash",
+            "encode",
+            "encoder_dict",
+            "entropy_encode",
+            "fast_log",
+            "histogram",
+            "literal_cost",
+            "memory",
+            "metablock",
+            "static_dict",
+            "static_dict_lut",
+            "static_init",
+            "utf8_util",
+        ],
+    ),
+];
+
 /// Our own C files.
-const DRIVER: [&str; 22] = [
+const DRIVER: [&str; 24] = [
     "text",
     "start",
     "interpreter",
     "run",
     "sources",
     "timers",
+    "ticks",
     "encode",
     "scalars",
     "describe",
@@ -59,6 +98,7 @@ const DRIVER: [&str; 22] = [
     "library",
     "crypto",
     "zlib",
+    "frames",
     "realm",
     "intl",
 ];
@@ -69,11 +109,16 @@ const PREFIX: &str = "dormouse:";
 fn build(job: &Job<'_>) -> Result<PathBuf> {
     let quickjs = job.prepare("quickjs")?;
     let zlib = job.prepare(ZLIB_TREE.name)?;
+    let brotli = job.crate_sources(BROTLI)?.join("brotli/c");
+    let zstd = zstd::sources(job)?;
     let bindings = job.bindings()?;
     let native = job.cargo("dormouse_javascript", &[])?;
     let written = library(job)?;
-    let includes =
-        [&bindings.headers, &job.driver, &quickjs, &job.guest, &zlib, &written].map(|folder| include(folder));
+    let own = [&bindings.headers, &job.driver, &quickjs, &job.guest, &zlib, &written];
+    let includes = own
+        .map(|folder| include(folder))
+        .into_iter()
+        .chain([include(&brotli.join("include")), include(&zstd)]);
     let flags: Vec<OsString> = ["-O2", "-DNDEBUG", "-D_GNU_SOURCE", "-std=gnu23"]
         .map(OsString::from)
         .into_iter()
@@ -88,6 +133,14 @@ fn build(job: &Job<'_>) -> Result<PathBuf> {
     units.push(unit(&job.driver, "state", &["-Wall", "-Wextra"]));
     let compressed = ZLIB_FILES.iter().filter(|name| !name.starts_with("gz"));
     units.extend(compressed.map(|name| unit(&zlib, name, &["-w", "-O3"])));
+    let library = |source: &Path, name: &str, file: &str, flags: &[&str]| {
+        job.unit(source.join(format!("{file}.c")), &format!("{name}/{file}"), flags)
+    };
+    for (folder, names) in BROTLI_FILES {
+        let files = names.iter().map(|name| format!("{folder}/{name}"));
+        units.extend(files.map(|file| library(&brotli, "brotli", &file, &["-w"])));
+    }
+    units.extend(zstd::FILES.iter().map(|file| library(&zstd, "zstd", file, zstd::FLAGS)));
     units.extend(DRIVER.iter().map(|name| unit(&job.guest, name, &["-Wall", "-Wextra"])));
     job.compile("compile", &units, &flags)?;
     let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();

@@ -26,6 +26,7 @@ mod toolchain;
 mod tree;
 mod typescript;
 mod wizer;
+mod zstd;
 
 use dormouse_chores::sources::DebianFile;
 

@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::guests::job::Job;
 use crate::guests::libraries::Libraries;
 use crate::guests::source::DebianFile;
+use crate::guests::zstd;
 
 pub(super) const BZIP2: [DebianFile; 1] = [DebianFile {
     package: "bzip2",
@@ -23,56 +24,15 @@ pub(super) const XZ: [DebianFile; 1] = [DebianFile {
 const BZIP2_FILES: &[&str] =
     &["blocksort", "huffman", "crctable", "randtable", "compress", "decompress", "bzlib"];
 
-/// The package that carries zstd's sources.
-pub(super) const ZSTD: &str = "zstd-sys";
-
-const ZSTD_FILES: &[&str] = &[
-    "common/debug",
-    "common/entropy_common",
-    "common/error_private",
-    "common/fse_decompress",
-    "common/pool",
-    "common/xxhash",
-    "common/zstd_common",
-    "compress/fse_compress",
-    "compress/hist",
-    "compress/huf_compress",
-    "compress/zstd_compress",
-    "compress/zstd_compress_literals",
-    "compress/zstd_compress_sequences",
-    "compress/zstd_compress_superblock",
-    "compress/zstd_double_fast",
-    "compress/zstd_fast",
-    "compress/zstd_lazy",
-    "compress/zstd_ldm",
-    "compress/zstd_opt",
-    "compress/zstd_preSplit",
-    "decompress/huf_decompress",
-    "decompress/zstd_ddict",
-    "decompress/zstd_decompress",
-    "decompress/zstd_decompress_block",
-    "dictBuilder/cover",
-    "dictBuilder/divsufsort",
-    "dictBuilder/fastcover",
-    "dictBuilder/zdict",
-];
-
-/// Without threads and machine code. The trainer of dictionaries looks at a clock.
-const ZSTD_FLAGS: &[&str] =
-    &["-O2", "-DNDEBUG", "-DZSTD_LEGACY_SUPPORT=0", "-DZSTD_DISABLE_ASM", "-D_WASI_EMULATED_PROCESS_CLOCKS"];
-
 pub(super) fn build(job: &Job<'_>) -> Result<Libraries> {
     let libraries = Libraries::build(job, &[&BZIP2, &XZ])?;
     let bzip2 = job.prepare("bzip2")?;
     libraries.archive(job, &bzip2, "bz2", BZIP2_FILES, &["-O3"], &["bzlib.h"])?;
     xz(job, &libraries)?;
-    zstd(job, &libraries)?;
+    let zstd = zstd::sources(job)?;
+    let files = [zstd::FILES, zstd::TRAINER].concat();
+    libraries.archive(job, &zstd, "zstd", &files, zstd::FLAGS, &["zstd.h", "zstd_errors.h", "zdict.h"])?;
     Ok(libraries)
-}
-
-fn zstd(job: &Job<'_>, libraries: &Libraries) -> Result<()> {
-    let source = job.crate_sources(ZSTD)?.join("zstd/lib");
-    libraries.archive(job, &source, "zstd", ZSTD_FILES, ZSTD_FLAGS, &["zstd.h", "zstd_errors.h", "zdict.h"])
 }
 
 /// liblzma, which has a configuration of its own.

@@ -16,6 +16,7 @@ use super::recipe::{Pin, Recipe};
 use super::source::DebianFile;
 use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
+use super::zstd;
 
 mod libraries;
 mod native;
@@ -24,7 +25,13 @@ pub(crate) const RECIPE: Recipe = Recipe {
     language: "python",
     interpreter: "CPython 3.14.7",
     version: 1,
-    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), include_str!("native.rs"), shared::TEXT],
+    text: &[
+        include_str!("mod.rs"),
+        include_str!("libraries.rs"),
+        include_str!("native.rs"),
+        shared::TEXT,
+        zstd::TEXT,
+    ],
     pins: &[
         Pin::Debian(&CPYTHON),
         Pin::Debian(&shared::ZLIB),
@@ -33,7 +40,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Pin::Debian(&ZONES),
         Pin::Debian(&OLD_ZONES),
         Pin::Crate(shared::SQLITE),
-        Pin::Crate(libraries::ZSTD),
+        Pin::Crate(zstd::PACKAGE),
         Pin::Python(&native::PYDANTIC_CORE),
         Pin::Python(&native::JITER),
     ],
