@@ -44,6 +44,8 @@ pub(crate) enum Phase {
     Cpython,
     /// JavaScript's own tests, in the guest
     Test262,
+    /// Node.js's own tests of modules, in the JavaScript guest
+    Node,
     /// PHP's own tests, in the guest
     Phpt,
     /// WASI's own test programs, started with `dormouse run`
@@ -67,7 +69,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all but `kubernetes`; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 22] = [
+const DEFAULT: [Phase; 23] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -84,6 +86,7 @@ const DEFAULT: [Phase; 22] = [
     Phase::Packages,
     Phase::Cpython,
     Phase::Test262,
+    Phase::Node,
     Phase::Phpt,
     Phase::Wasi,
     Phase::Shell,
@@ -200,6 +203,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<Outcome> {
         Phase::Book => single(book::run()),
         Phase::Cpython => suite("cpython"),
         Phase::Test262 => suite("test262"),
+        Phase::Node => suite("node"),
         Phase::Phpt => suite("phpt"),
         Phase::Wasi => suite("wasi"),
         Phase::Shell => suite("shell"),

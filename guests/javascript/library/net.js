@@ -78,7 +78,19 @@ class Server extends EventEmitter {
 
 const connect = (...values) => new Socket().connect(...values);
 
+// How long a connection is tried by one address before the next one is, and whether it is. They can be set.
+let attempt = 250;
+let isSelected = true;
+
 module.exports = {
+  getDefaultAutoSelectFamily: () => isSelected,
+  setDefaultAutoSelectFamily(value) {
+    isSelected = Boolean(value);
+  },
+  getDefaultAutoSelectFamilyAttemptTimeout: () => attempt,
+  setDefaultAutoSelectFamilyAttemptTimeout(value) {
+    attempt = Math.max(10, value);
+  },
   Socket,
   Stream: Socket,
   Server,

@@ -108,6 +108,8 @@ pub enum Suite {
     Cpython,
     /// The tests of ECMAScript and of the JavaScript engine, in the JavaScript guest
     Test262,
+    /// Node.js's own tests of the modules that the JavaScript guest has
+    Node,
     /// PHP's own tests, in the PHP guest
     Phpt,
     /// The Python and TypeScript MCP clients against `dormouse mcp`, and schemathesis against `dormouse serve`

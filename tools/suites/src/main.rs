@@ -11,6 +11,7 @@ mod conformance;
 mod cpython;
 mod expected;
 mod inspector;
+mod node;
 mod packages;
 mod phpt;
 mod report;
@@ -18,6 +19,7 @@ mod sandbox;
 mod schemathesis;
 mod server;
 mod shell;
+mod skip;
 mod test262;
 mod wasi;
 
@@ -70,6 +72,7 @@ fn one(arguments: &Suites) -> Result<Totals> {
     match arguments.suite {
         Suite::Cpython => cpython::run(extent),
         Suite::Test262 => test262::run(extent),
+        Suite::Node => node::run(extent),
         Suite::Phpt => phpt::run(extent),
         Suite::Clients => clients::run(extent),
         Suite::Inspector => inspector::run(extent),

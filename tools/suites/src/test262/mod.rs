@@ -7,7 +7,6 @@ mod material;
 mod quickjs;
 mod run;
 mod script;
-mod skip;
 
 use anyhow::Result;
 use dormouse_chores::arguments::Extent;

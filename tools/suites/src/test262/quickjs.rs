@@ -13,10 +13,10 @@ use dormouse_chores::workspace;
 use super::engine::Engine;
 use super::harness;
 use super::script::Script;
-use super::skip::Skips;
 use crate::expected::Expected;
 use crate::report::Report;
 use crate::sandbox::each;
+use crate::skip::Skips;
 
 /// Not tests of their own: parts of others, a library, a benchmark.
 const PARTS: [&str; 5] = ["assert.js", "empty.js", "fixture_", "test_worker_module.js", "microbench.js"];
@@ -41,7 +41,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
         if script.source.matches("os.").count() == script.source.matches("os.platform").count() {
             script.source = script.source.replace(PLATFORM.0, PLATFORM.1);
         }
-        match skips.cause(&name, &script) {
+        match skips.cause(&name, &script.source, &script.features) {
             Some(cause) => report.skip(cause, 1),
             None => tests.push((name, script)),
         }

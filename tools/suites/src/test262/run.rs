@@ -12,10 +12,10 @@ use super::engine::Engine;
 use super::harness::Harness;
 use super::material;
 use super::script::Script;
-use super::skip::Skips;
 use crate::expected::Expected;
 use crate::report::Report;
 use crate::sandbox::{each, is_in_share};
+use crate::skip::Skips;
 
 /// One file in this many is run for every change.
 const SHARE: u32 = 3;
@@ -76,7 +76,7 @@ fn scripts(root: &Path, extent: &Extent, report: &mut Report) -> Result<Vec<(Str
                     continue;
                 };
                 let script = Script::parse(&text);
-                match skips.cause(&name, &script) {
+                match skips.cause(&name, &script.source, &script.features) {
                     Some(cause) => report.skip(cause, 1),
                     None => scripts.push((name, script)),
                 }

@@ -5,9 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use dormouse_chores::workspace;
 
-use super::script::Script;
-
-/// One line of the list: `folder|feature|text VALUE: cause`.
+/// One line of the list: `folder|feature|text VALUE: cause`. A folder is what the name begins with.
 struct Rule {
     kind: String,
     value: String,
@@ -15,10 +13,10 @@ struct Rule {
 }
 
 /// The list.
-pub(super) struct Skips(Vec<Rule>);
+pub(crate) struct Skips(Vec<Rule>);
 
 impl Skips {
-    pub(super) fn read(suite: &str) -> Result<Self> {
+    pub(crate) fn read(suite: &str) -> Result<Self> {
         let path = workspace().join("tests/conformance").join(suite).join("skipped.txt");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -30,12 +28,12 @@ impl Skips {
         Ok(Self(rules.collect::<Result<_>>()?))
     }
 
-    /// Why this test is not run; none: it is.
-    pub(super) fn cause(&self, name: &str, script: &Script) -> Option<&str> {
+    /// Why this test is not run, with this source and these features of the language; none: it is.
+    pub(crate) fn cause(&self, name: &str, source: &str, features: &[String]) -> Option<&str> {
         let hit = |rule: &&Rule| match rule.kind.as_str() {
             "folder" => name.starts_with(&rule.value),
-            "feature" => script.features.contains(&rule.value),
-            _ => script.source.contains(&rule.value),
+            "feature" => features.contains(&rule.value),
+            _ => source.contains(&rule.value),
         };
         self.0.iter().find(hit).map(|rule| rule.cause.as_str())
     }
