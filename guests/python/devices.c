@@ -1,5 +1,5 @@
-// Descriptors that are no files: `/dev/null`, which programs open to throw away what they write or to have nothing to read, and
-// pipes within the program. WASI has neither: their descriptors are those of a folder, which nothing can be read from or written
+// Descriptors that are no files: `/dev/null`, which programs open to throw away what they write or to have nothing to read, the
+// other devices that programs name, and pipes within the program. WASI has none: their descriptors are those of a folder, which nothing can be read from or written
 // to, and the functions of libc below know their numbers. The linker puts them in the place of libc's own (`--wrap`), which each
 // of them calls. What lies in a pipe is part of the memory, and goes on with it.
 #include "devices.h"
@@ -14,11 +14,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH "/dev/null"
+// What can be opened by its name. The number is that of Linux.
+typedef enum { NOTHING, ZEROS, RANDOM, STANDARD } kind_t;
+typedef struct {
+  const char *path;
+  kind_t kind;
+  int number, stream;
+} device_t;
+static const device_t known[] = {
+    {"/dev/null", NOTHING, 1 << 8 | 3, -1},       {"/dev/zero", ZEROS, 1 << 8 | 5, -1},
+    {"/dev/urandom", RANDOM, 1 << 8 | 9, -1},     {"/dev/random", RANDOM, 1 << 8 | 8, -1},
+    {"/dev/stdin", STANDARD, 136 << 8, 0},        {"/dev/stdout", STANDARD, 136 << 8, 1},
+    {"/dev/stderr", STANDARD, 136 << 8, 2},
+};
+
 // Descriptors that there are at most (guests/driver/descriptors.c).
 #define DESCRIPTORS 128
-// As Linux numbers the device.
-#define DEVICE (1 << 8 | 3)
 // What a pipe holds at most, as on Linux.
 #define ROOM 65536
 
@@ -31,7 +42,8 @@ typedef struct {
 static struct {
   bool is, reads, writes;
   int flags;     // as `fcntl` sets them
-  pipe_t *pipe;  // NULL: `/dev/null`
+  pipe_t *pipe;  // NULL: a device
+  const device_t *device;
 } devices[DESCRIPTORS];
 
 int __real_open(const char *path, int flags, ...);
@@ -66,7 +78,7 @@ void device_closed(int descriptor) {
 }
 
 // A descriptor of a folder: one of these is there in every run.
-static int take(bool reads, bool writes, pipe_t *pipe) {
+static int take(bool reads, bool writes, pipe_t *pipe, const device_t *device) {
   int folder = __real_open("/tmp", O_RDONLY | O_DIRECTORY);
   if (folder < 0) folder = __real_open("/", O_RDONLY | O_DIRECTORY);
   if (folder < 0) return folder;
@@ -74,7 +86,7 @@ static int take(bool reads, bool writes, pipe_t *pipe) {
     close(folder);
     return refuse(EMFILE);
   }
-  devices[folder] = (typeof(*devices)){.is = true, .reads = reads, .writes = writes, .pipe = pipe};
+  devices[folder] = (typeof(*devices)){.is = true, .reads = reads, .writes = writes, .pipe = pipe, .device = device};
   return folder;
 }
 
@@ -83,8 +95,8 @@ bool device_pipe(int ends[2]) {
   if (!pipe) return refuse(ENOMEM), false;
   pipe->reader = pipe->writer = true;
   pipe->first = pipe->length = 0;
-  ends[0] = take(true, false, pipe);
-  ends[1] = ends[0] < 0 ? -1 : take(false, true, pipe);
+  ends[0] = take(true, false, pipe, NULL);
+  ends[1] = ends[0] < 0 ? -1 : take(false, true, pipe, NULL);
   if (ends[1] >= 0) return true;
   int error = errno;
   pipe->writer = false;
@@ -103,10 +115,26 @@ static ssize_t would_wait(int descriptor) {
   return refuse(devices[descriptor].flags & O_NONBLOCK ? EAGAIN : EDEADLK);
 }
 
+static ssize_t read_known(const device_t *device, uint8_t *bytes, size_t count) {
+  switch (device->kind) {
+    case ZEROS: memset(bytes, 0, count); return (ssize_t)count;
+    case RANDOM:
+      for (size_t done = 0; done < count;) {
+        size_t piece = count - done < 256 ? count - done : 256;
+        if (getentropy(bytes + done, piece)) return -1;
+        done += piece;
+      }
+      return (ssize_t)count;
+    case STANDARD: return device->stream == 0 ? __real_read(0, bytes, count) : refuse(EBADF);
+    default: return 0;
+  }
+}
+
 static ssize_t read_device(int descriptor, uint8_t *bytes, size_t count) {
   pipe_t *pipe = devices[descriptor].pipe;
   if (!devices[descriptor].reads) return refuse(EBADF);
-  if (!pipe || !count) return 0;
+  if (!pipe) return read_known(devices[descriptor].device, bytes, count);
+  if (!count) return 0;
   if (!pipe->length) return pipe->writer ? would_wait(descriptor) : 0;
   size_t taken = count < pipe->length ? count : pipe->length, before = ROOM - pipe->first;
   size_t whole = taken < before ? taken : before;
@@ -117,10 +145,16 @@ static ssize_t read_device(int descriptor, uint8_t *bytes, size_t count) {
   return (ssize_t)taken;
 }
 
+static ssize_t write_known(const device_t *device, const uint8_t *bytes, size_t count) {
+  if (device->kind != STANDARD) return (ssize_t)count;
+  return device->stream == 0 ? refuse(EBADF) : __real_write(device->stream, bytes, count);
+}
+
 static ssize_t write_device(int descriptor, const uint8_t *bytes, size_t count) {
   pipe_t *pipe = devices[descriptor].pipe;
   if (!devices[descriptor].writes) return refuse(EBADF);
-  if (!pipe || !count) return (ssize_t)count;
+  if (!pipe) return write_known(devices[descriptor].device, bytes, count);
+  if (!count) return 0;
   if (!pipe->reader) return refuse(EPIPE);
   if (pipe->length == ROOM) return would_wait(descriptor);
   size_t room = ROOM - pipe->length, taken = count < room ? count : room;
@@ -131,20 +165,26 @@ static ssize_t write_device(int descriptor, const uint8_t *bytes, size_t count) 
   return (ssize_t)taken;
 }
 
-static bool is_null(const char *path) { return path && !strcmp(path, PATH); }
+static const device_t *find(const char *path) {
+  if (!path || strncmp(path, "/dev/", 5)) return NULL;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (!strcmp(path, known[i].path)) return &known[i];
+  return NULL;
+}
 
 // An empty path leads nowhere; libc takes it for the working directory.
 static bool is_empty(const char *path) { return path && !*path; }
 
-static int open_null(int flags) {
+static int open_known(const device_t *device, int flags) {
   if (flags & O_CREAT && flags & O_EXCL) return refuse(EEXIST);
   if (flags & O_DIRECTORY) return refuse(ENOTDIR);
   int access = flags & O_ACCMODE;
-  return take(access != O_WRONLY, access == O_WRONLY || access == O_RDWR, NULL);
+  return take(access != O_WRONLY, access == O_WRONLY || access == O_RDWR, NULL, device);
 }
 
 int __wrap_open(const char *path, int flags, ...) {
-  if (is_null(path)) return open_null(flags);
+  const device_t *device = find(path);
+  if (device) return open_known(device, flags);
   if (is_empty(path)) return refuse(ENOENT);
   // WASI knows no permissions, so libc ignores the mode.
   int descriptor = __real_open(path, flags);
@@ -182,22 +222,25 @@ int __wrap_ioctl(int descriptor, int request, ...) {
   return 0;
 }
 
-static int describe(bool pipe, struct stat *about) {
-  *about = (struct stat){.st_mode = pipe ? S_IFIFO | 0600 : S_IFCHR | 0666, .st_nlink = 1, .st_blksize = 4096};
-  if (!pipe) about->st_dev = 6, about->st_ino = DEVICE, about->st_rdev = DEVICE;
+// No device: a pipe.
+static int describe(const device_t *device, struct stat *about) {
+  *about = (struct stat){.st_mode = device ? S_IFCHR | 0666 : S_IFIFO | 0600, .st_nlink = 1, .st_blksize = 4096};
+  if (device) about->st_dev = 6, about->st_ino = (ino_t)device->number, about->st_rdev = (dev_t)device->number;
   return 0;
 }
 
 int __wrap_fstat(int descriptor, struct stat *about) {
-  return is_device(descriptor) ? describe(devices[descriptor].pipe, about) : __real_fstat(descriptor, about);
+  return is_device(descriptor) ? describe(devices[descriptor].device, about) : __real_fstat(descriptor, about);
 }
 
 int __wrap_stat(const char *path, struct stat *about) {
-  return is_null(path) ? describe(false, about) : is_empty(path) ? refuse(ENOENT) : __real_stat(path, about);
+  const device_t *device = find(path);
+  return device ? describe(device, about) : is_empty(path) ? refuse(ENOENT) : __real_stat(path, about);
 }
 
 int __wrap_lstat(const char *path, struct stat *about) {
-  return is_null(path) ? describe(false, about) : is_empty(path) ? refuse(ENOENT) : __real_lstat(path, about);
+  const device_t *device = find(path);
+  return device ? describe(device, about) : is_empty(path) ? refuse(ENOENT) : __real_lstat(path, about);
 }
 
 ssize_t __wrap_read(int descriptor, void *bytes, size_t count) {

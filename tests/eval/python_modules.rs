@@ -17,6 +17,32 @@ fn all_true(lines: &[&str]) {
 }
 
 #[test]
+fn numbers_of_errors_are_those_of_linux() {
+    all_true(&[
+        "import errno; [errno.EPERM, errno.ENOENT, errno.EINTR, errno.EAGAIN, errno.EACCES, errno.EEXIST, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ETIMEDOUT] == [1, 2, 4, 11, 13, 17, 95, 95, 110] and errno.errorcode[2] == 'ENOENT' and not hasattr(errno, 'ENOTCAPABLE')",
+        "def number(f):\n    try: f()\n    except OSError as e: return e.errno, type(e).__name__\nimport os; [number(lambda: open('/nothing')), number(lambda: os.mkdir('/tmp')), number(lambda: open('/tmp')), number(lambda: os.write(99, b'')), number(lambda: open('/proc/x', 'w'))] == [(2, 'FileNotFoundError'), (17, 'FileExistsError'), (21, 'IsADirectoryError'), (9, 'OSError'), (1, 'PermissionError')]",
+        "import os; [os.strerror(n) for n in (2, 13, 999)] == ['No such file or directory', 'Permission denied', 'Unknown error 999']",
+        "[type(OSError(n, 'x')).__name__ for n in (1, 2, 3, 4, 10, 11, 13, 17, 20, 21, 32, 104, 110, 111)] == ['PermissionError', 'FileNotFoundError', 'ProcessLookupError', 'InterruptedError', 'ChildProcessError', 'BlockingIOError', 'PermissionError', 'FileExistsError', 'NotADirectoryError', 'IsADirectoryError', 'BrokenPipeError', 'ConnectionResetError', 'TimeoutError', 'ConnectionRefusedError']",
+        "import os; r, w = os.pipe(); os.set_blocking(r, False)\ntry: os.read(r, 1)\nexcept BlockingIOError as e: n = e.errno\nn == 11",
+    ]);
+}
+
+#[test]
+fn devices_that_programs_name_can_be_opened() {
+    all_true(&[
+        "a, b = (open('/dev/urandom', 'rb').read(1000) for _ in 'ab'); len(a) == 1000 and a != b and len(set(a)) > 100",
+        "open('/dev/zero', 'rb').read(3) == bytes(3) and open('/dev/zero', 'wb').write(b'abc') == 3 and open('/dev/stdin').read() == ''",
+        "import os, stat; all(stat.S_ISCHR(os.stat(f'/dev/{n}').st_mode) for n in ('null', 'zero', 'random', 'urandom', 'stdin', 'stdout', 'stderr')) and os.stat('/dev/zero').st_rdev != os.stat('/dev/null').st_rdev",
+        "try: open('/dev/zero', 'x')\nexcept FileExistsError: found = True\nfound and not __import__('os').path.exists('/dev/sda')",
+    ]);
+    let outcome = sandbox::eval(
+        PYTHON,
+        "with open('/dev/stdout', 'w') as f: f.write('out')\nwith open('/dev/stderr', 'w') as f: f.write('err')",
+    );
+    assert_eq!((outcome.stdout.text.as_str(), outcome.stderr.text.as_str()), ("out", "err"));
+}
+
+#[test]
 fn access_says_what_opening_would() {
     all_true(&[
         "import os; f = '/tmp/f'; open(f, 'w').close(); [os.access(f, m) for m in (os.F_OK, os.R_OK, os.W_OK, os.X_OK, os.R_OK | os.W_OK, os.R_OK | os.X_OK)] == [True, True, True, False, True, False]",

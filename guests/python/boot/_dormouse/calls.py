@@ -11,7 +11,7 @@ import _dormouse_host
 
 # What a run may keep unless it is told otherwise; how much it is told, and how much is left, a guest cannot know.
 _BLOCK, _BYTES, _NAMES = 4096, 64 << 20, 10_000
-_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTCAPABLE}
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 # Longer than any name may be: nothing is made, but whether the folder may be changed is looked at before.
 _TOO_LONG = "a" * 300
 
