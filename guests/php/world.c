@@ -13,19 +13,23 @@
 #include "php_variables.h"
 #include "zend_constants.h"
 
-// Where a program keeps what is its user's: as in the other languages, unless the environment says another place.
-static char home[] = "/workspace";
+// Where a program keeps what is its user's, as in the other languages, unless the environment says another place: the workspace,
+// or where a run without one may write.
+static char *home(void) {
+  static char workspace[] = "/workspace", temporary[] = "/tmp";
+  return access(workspace, F_OK) == 0 ? workspace : temporary;
+}
 
 char *world_variable(const char *name, size_t length) {
   (void)length;
-  return strcmp(name, "HOME") == 0 && !getenv(name) ? home : NULL;
+  return strcmp(name, "HOME") == 0 && !getenv(name) ? home() : NULL;
 }
 
 static void (*import_variables)(zval *array);
 
 static void import_with_home(zval *array) {
   import_variables(array);
-  if (!zend_hash_str_exists(Z_ARRVAL_P(array), ZEND_STRL("HOME"))) add_assoc_string(array, "HOME", home);
+  if (!zend_hash_str_exists(Z_ARRVAL_P(array), ZEND_STRL("HOME"))) add_assoc_string(array, "HOME", home());
 }
 
 void world_install(void) {
