@@ -166,7 +166,7 @@ fn the_user_is_the_one_of_the_other_languages() {
         ),
         ("posix_uname()['sysname'] . php_uname('n')", json!("Linuxdormouse")),
         ("posix_kill(1, 9) || posix_setuid(0)", json!(false)),
-        ("getenv('HOME')", json!("/workspace")),
+        ("getenv('HOME')", json!("/tmp")),
     ]);
 }
 
