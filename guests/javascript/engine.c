@@ -24,6 +24,9 @@ static void print_receiver(JSContext *ctx, const struct JSStackFrame *frame, str
 struct JSParseState;
 static int note_statement(struct JSParseState *parser, const uint8_t *begin, int first, int module);
 
+// A variable of a context whose global object keeps its properties elsewhere.
+static int define_in_global(JSContext *ctx, JSAtom name, int flags);
+
 // The value that follows asynchronous work.
 static JSValue async_context = JS_UNDEFINED;
 static JSValue enter_async_context(JSValueConst context);
@@ -307,6 +310,23 @@ uint32_t engine_entry_count(JSValueConst collection) {
   return JS_VALUE_GET_OBJ(collection)->u.map_state->record_count;
 }
 
+JSValue engine_rest_of_iterator(JSContext *ctx, JSValueConst iterator, bool *pairs) {
+  JSClassID class = JS_GetClassID(iterator);
+  if (class != JS_CLASS_MAP_ITERATOR && class != JS_CLASS_SET_ITERATOR) return JS_UNDEFINED;
+  const JSMapIteratorData *data = JS_VALUE_GET_OBJ(iterator)->u.map_iterator_data;
+  JSValue rest = JS_NewArray(ctx);
+  *pairs = data->kind == JS_ITERATOR_KIND_KEY_AND_VALUE;
+  if (JS_IsException(rest) || JS_IsUndefined(data->obj)) return rest;
+  void *cursor = data->cur_record ? &data->cur_record->link : NULL;
+  JSValueConst key, value;
+  for (uint32_t count = 0; engine_entry(data->obj, &cursor, &key, &value);) {
+    if (class == JS_CLASS_SET_ITERATOR) value = key;
+    if (*pairs || data->kind == JS_ITERATOR_KIND_KEY) JS_SetPropertyUint32(ctx, rest, count++, js_dup(key));
+    if (*pairs || data->kind != JS_ITERATOR_KIND_KEY) JS_SetPropertyUint32(ctx, rest, count++, js_dup(value));
+  }
+  return rest;
+}
+
 const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length) {
   *length = 0;
   if (JS_IsArrayBuffer(value)) {
@@ -383,3 +403,17 @@ JSValue engine_require_module(JSContext *ctx, const char *path) {
   JS_FreeValue(ctx, done);
   return result;
 }
+
+static int define_in_global(JSContext *ctx, JSAtom name, int flags) {
+  int known = JS_GetOwnProperty(ctx, NULL, ctx->global_obj, name);
+  if (known) return known < 0 ? -1 : 0;
+  flags |= JS_PROP_HAS_VALUE | JS_PROP_HAS_CONFIGURABLE | JS_PROP_HAS_WRITABLE | JS_PROP_HAS_ENUMERABLE;
+  return JS_DefineProperty(ctx, ctx->global_obj, name, JS_UNDEFINED, JS_UNDEFINED, JS_UNDEFINED, flags) < 0 ? -1 : 0;
+}
+
+void engine_set_global(JSContext *ctx, JSValue global) {
+  JS_FreeValue(ctx, ctx->global_obj);
+  ctx->global_obj = global;
+}
+
+void engine_mark_context(JSRuntime *runtime, JSContext *ctx, JS_MarkFunc *mark) { mark(runtime, &ctx->header); }

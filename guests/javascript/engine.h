@@ -36,6 +36,8 @@ JSValue engine_lexicals(JSContext *ctx);
 // long as the collection is not changed. False at the end.
 bool engine_entry(JSValueConst collection, void **cursor, JSValueConst *key, JSValueConst *value);
 uint32_t engine_entry_count(JSValueConst collection);
+// What an iterator over a map or a set has still to give, as a list in which pairs are flat; undefined: it is none of these.
+JSValue engine_rest_of_iterator(JSContext *ctx, JSValueConst iterator, bool *pairs);
 
 // The bytes of an ArrayBuffer, typed array or DataView; NULL when detached.
 const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length);
@@ -100,6 +102,12 @@ bool engine_bind_imports(JSContext *ctx, JSValueConst module, JSValueConst names
 
 // The namespace of the ES module of a file, which runs now; undefined: it waits for something.
 JSValue engine_require_module(JSContext *ctx, const char *path);
+
+// Gives a context another global object, which it takes over.
+void engine_set_global(JSContext *ctx, JSValue global);
+
+// For `gc_mark` of what holds a context.
+void engine_mark_context(JSRuntime *runtime, JSContext *ctx, JS_MarkFunc *mark);
 
 // Asked for a seed by Math.random() on first use; implemented by the driver.
 uint64_t driver_random_seed(void);

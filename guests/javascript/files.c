@@ -181,8 +181,9 @@ static JSValue read_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
   if (!path) return JS_EXCEPTION;
   size_t length;
   char *bytes = files_load(path, &length);
+  bool is_folder = !bytes && errno == EISDIR;
   JSValue result = bytes ? JS_NewArrayBuffer(ctx, (uint8_t *)bytes, length, 0, release_bytes, NULL, false)
-                         : fail(ctx, "open", path);
+                         : fail(ctx, is_folder ? "read" : "open", is_folder ? NULL : path);
   JS_FreeCString(ctx, path);
   return result;
 }
@@ -234,11 +235,16 @@ JSValue files_about(JSContext *ctx, const struct stat *about) {
                       JS_NewFloat64(ctx, accessed),
                       JS_NewFloat64(ctx, changed),
                       JS_NewFloat64(ctx, (double)about->st_ino),
-                      JS_NewFloat64(ctx, (double)about->st_nlink)};
+                      JS_NewFloat64(ctx, (double)about->st_nlink),
+                      JS_NewFloat64(ctx, (double)about->st_dev),
+                      JS_NewInt32(ctx, (int32_t)about->st_atim.tv_nsec),
+                      JS_NewInt32(ctx, (int32_t)about->st_mtim.tv_nsec),
+                      JS_NewInt32(ctx, (int32_t)about->st_ctim.tv_nsec)};
   return JS_NewArrayFrom(ctx, sizeof fields / sizeof *fields, fields);
 }
 
-// stat(path, follow): [kind, size, modified, accessed, changed, inode, links]
+// stat(path, follow): [kind, size, modified, accessed, changed, inode, links, device, and of the times accessed, modified and
+// changed the nanoseconds of their last second]
 static JSValue stat_file(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
   const char *path = files_path(ctx, count, arguments, 0);
@@ -350,17 +356,25 @@ static JSValue program_arguments(JSContext *ctx, JSValueConst self, int count, J
   return result;
 }
 
+bool files_times(JSContext *ctx, JSValueConst *given, struct timespec *times) {
+  for (int i = 0; i < 2; i++) {
+    double seconds;
+    if (JS_ToFloat64(ctx, &seconds, given[i]) < 0) return false;
+    if (!(fabs(seconds) < 1e12)) {
+      JS_ThrowRangeError(ctx, "the time is out of range");
+      return false;
+    }
+    double whole = floor(seconds);
+    times[i] = (struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
+  }
+  return true;
+}
+
 // setTimes(path, accessed, modified, follow): in seconds
 static JSValue set_times(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
   struct timespec times[2];
-  for (int i = 0; i < 2; i++) {
-    double seconds;
-    if (JS_ToFloat64(ctx, &seconds, arguments[1 + i]) < 0) return JS_EXCEPTION;
-    if (!(fabs(seconds) < 1e12)) return JS_ThrowRangeError(ctx, "the time is out of range");
-    double whole = floor(seconds);
-    times[i] = (struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
-  }
+  if (!files_times(ctx, &arguments[1], times)) return JS_EXCEPTION;
   const char *path = files_path(ctx, count, arguments, 0);
   if (!path) return JS_EXCEPTION;
   int failed = utimensat(AT_FDCWD, path, times, JS_ToBool(ctx, arguments[3]) ? 0 : AT_SYMLINK_NOFOLLOW);

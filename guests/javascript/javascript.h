@@ -130,8 +130,9 @@ struct stat;
 void natives_install(JSContext *ctx, JSValueConst native);
 void files_install(JSContext *ctx, JSValueConst native);
 void opened_install(JSContext *ctx, JSValueConst native);
-// crypto.c, zlib.c, frames.c and realm.c, likewise.
+// crypto.c, decoders.c, zlib.c, frames.c and realm.c, likewise.
 void crypto_install(JSContext *ctx, JSValueConst native);
+void decoders_install(JSContext *ctx, JSValueConst native);
 void zlib_install(JSContext *ctx, JSValueConst native);
 void frames_install(JSContext *ctx, JSValueConst native);
 // intl.c: what `Intl` is made of.
@@ -147,7 +148,10 @@ void library_compile(JSContext *ctx);
 JSValue files_error(JSContext *ctx, int code, const char *operation, const char *path);
 // The path argument of a function, or NULL after an exception.
 const char *files_path(JSContext *ctx, int count, JSValueConst *arguments, int index);
-// [kind, size, modified, accessed, changed, inode, links]
+// Two times that are given in seconds. False: an exception is thrown.
+struct timespec;
+bool files_times(JSContext *ctx, JSValueConst *given, struct timespec *times);
+// What `stat` of files.c gives.
 JSValue files_about(JSContext *ctx, const struct stat *about);
 // The number of a device: that of a standard stream, or FILES_NULL; -1: the path names none.
 #define FILES_NULL 3

@@ -38,6 +38,13 @@ bool native_same(const uint8_t *left, const uint8_t *right, size_t length);
 uint8_t *native_pair(const uint8_t *words, size_t words_length, const uint8_t *key, size_t key_length, const uint8_t *data,
                      size_t data_length, const uint8_t *more, size_t more_length, size_t *length);
 
+// native/encodings.rs
+typedef struct native_reading native_reading;
+uint8_t *native_encoding(const uint8_t *label, size_t label_length, size_t *length);
+native_reading *native_reading_begin(const uint8_t *label, size_t label_length, bool fatal, bool keeps_mark);
+uint8_t *native_read(native_reading *reading, const uint8_t *bytes, size_t count, bool last, size_t *length);
+void native_reading_end(native_reading *reading);
+
 // native/intl/mod.rs
 uint8_t *native_intl(const uint8_t *question, size_t question_length, const uint8_t *first, size_t first_length,
                      const uint8_t *second, size_t second_length, const uint8_t *third, size_t third_length, size_t *length);

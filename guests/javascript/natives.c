@@ -81,14 +81,14 @@ static JSValue write_raw(JSContext *ctx, JSValueConst self, int count, JSValueCo
   return JS_TRUE;
 }
 
-// indent(change): what console.group does
+// indent(change): what console.group does; how far lines are moved then
 static JSValue indent(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
   int32_t change = 0;
   if (count && JS_ToInt32(ctx, &change, arguments[0]) < 0) return JS_EXCEPTION;
   int64_t depth = (int64_t)js.console_indent + change;
   js.console_indent = depth < 0 ? 0 : depth > 100 ? 100 : (uint32_t)depth;
-  return JS_UNDEFINED;
+  return JS_NewUint32(ctx, js.console_indent);
 }
 
 // callTool(name, arguments): a function of the embedder
@@ -195,7 +195,8 @@ static JSValue decode_utf8(JSContext *ctx, JSValueConst self, int count, JSValue
   return pair;
 }
 
-// details(value): what inspect cannot see from JavaScript
+// details(value): what inspect cannot see from JavaScript: its kind, the name of its class, and a promise's state and value, a proxy's
+// target and handler, or whether an iterator gives pairs and what it has still to give
 static JSValue details(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self;
   if (count < 1 || !JS_IsObject(arguments[0])) return JS_NULL;
@@ -211,6 +212,19 @@ static JSValue details(JSContext *ctx, JSValueConst self, int count, JSValueCons
     JSPromiseStateEnum state = JS_PromiseState(ctx, arguments[0]);
     JS_SetPropertyUint32(ctx, result, 2, JS_NewInt32(ctx, state));
     if (state != JS_PROMISE_PENDING) JS_SetPropertyUint32(ctx, result, 3, JS_PromiseResult(ctx, arguments[0]));
+  }
+  bool pairs = false;
+  JSValue rest = engine_rest_of_iterator(ctx, arguments[0], &pairs);
+  if (!JS_IsUndefined(rest)) {
+    JS_SetPropertyUint32(ctx, result, 2, JS_NewBool(ctx, pairs));
+    JS_SetPropertyUint32(ctx, result, 3, rest);
+  }
+  if (kind == KIND_PROXY) {
+    JSValue target = JS_GetProxyTarget(ctx, arguments[0]);
+    // One that was revoked has neither.
+    if (JS_IsException(target)) JS_FreeValue(ctx, JS_GetException(ctx));
+    JS_SetPropertyUint32(ctx, result, 2, JS_IsException(target) ? JS_NULL : target);
+    if (!JS_IsException(target)) JS_SetPropertyUint32(ctx, result, 3, JS_GetProxyHandler(ctx, arguments[0]));
   }
   return result;
 }

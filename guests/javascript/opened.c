@@ -55,8 +55,10 @@ static JSValue finish(JSContext *ctx, JSValueConst self, int count, JSValueConst
   if (JS_ToInt32(ctx, &file, arguments[0]) < 0) return JS_EXCEPTION;
   // The standard streams are those of later snippets, too.
   if (is_null(file) || (how == CLOSE && is_standard(file))) return JS_UNDEFINED;
-  if ((how == CLOSE ? close(file) : fsync(file)) < 0) return fail(ctx, how == CLOSE ? "close" : "fsync");
-  return JS_UNDEFINED;
+  if ((how == CLOSE ? close(file) : fsync(file)) == 0) return JS_UNDEFINED;
+  // The host refuses so for a file that is open for reading alone, of which there is nothing to write.
+  if (how == SYNC && errno == EBADF) return JS_UNDEFINED;
+  return fail(ctx, how == CLOSE ? "close" : "fsync");
 }
 
 enum { READ, WRITE };
@@ -105,6 +107,16 @@ static JSValue resize(JSContext *ctx, JSValueConst self, int count, JSValueConst
   return ftruncate(file, length < 0 ? 0 : length) < 0 ? fail(ctx, "ftruncate") : JS_UNDEFINED;
 }
 
+// setOpenTimes(descriptor, accessed, modified): in seconds
+static JSValue set_open_times(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  int32_t file;
+  struct timespec times[2];
+  if (JS_ToInt32(ctx, &file, arguments[0]) < 0 || !files_times(ctx, &arguments[1], times)) return JS_EXCEPTION;
+  if (is_null(file)) return JS_UNDEFINED;
+  return futimens(file, times) < 0 ? fail(ctx, "futime") : JS_UNDEFINED;
+}
+
 static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("openFile", 2, open_file),
     JS_CFUNC_MAGIC_DEF("closeFile", 1, finish, CLOSE),
@@ -113,6 +125,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_MAGIC_DEF("writeOpen", 3, transfer, WRITE),
     JS_CFUNC_DEF("statOpen", 1, stat_open),
     JS_CFUNC_DEF("resizeOpen", 2, resize),
+    JS_CFUNC_DEF("setOpenTimes", 3, set_open_times),
 };
 
 void opened_install(JSContext *ctx, JSValueConst native) {

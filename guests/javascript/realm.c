@@ -3,7 +3,7 @@
 
 #include "javascript.h"
 
-static JSClassID realm_class;
+static JSClassID realm_class, global_class;
 
 static void end_realm(JSRuntime *runtime, JSValueConst value) {
   (void)runtime;
@@ -11,15 +11,155 @@ static void end_realm(JSRuntime *runtime, JSValueConst value) {
   if (realm) JS_FreeContext(realm);
 }
 
-static const JSClassDef realm_definition = {.class_name = "Realm", .finalizer = end_realm};
+static void mark_realm(JSRuntime *runtime, JSValueConst value, JS_MarkFunc *mark) {
+  JSContext *realm = JS_GetOpaque(value, realm_class);
+  if (realm) engine_mark_context(runtime, realm, mark);
+}
 
-// realm(): a new one
+static const JSClassDef realm_definition = {.class_name = "Realm", .finalizer = end_realm, .gc_mark = mark_realm};
+
+// The global object of a realm that was made for an object: its properties are the object's, and else those of the language.
+typedef struct {
+  JSValue object, language;
+} properties;
+
+// Past so many prototypes of an object nothing is looked for: a proxy could have no end of them.
+#define PROTOTYPES 1000
+
+static bool is_same(JSValueConst left, JSValueConst right) { return JS_VALUE_GET_PTR(left) == JS_VALUE_GET_PTR(right); }
+
+// Looks for a property in the object and its prototypes, but not in that which all objects have.
+static int find(JSContext *ctx, JSPropertyDescriptor *found, JSValueConst object, JSAtom name) {
+  JSValue at = JS_DupValue(ctx, object);
+  int is_there = 0;
+  for (int i = 0; !is_there && i < PROTOTYPES && JS_IsObject(at) && !is_same(at, js.object_prototype); i++) {
+    is_there = JS_GetOwnProperty(ctx, found, at, name);
+    JSValue next = is_there ? JS_NULL : JS_GetPrototype(ctx, at);
+    JS_FreeValue(ctx, at);
+    if (JS_IsException(next)) return -1;
+    at = next;
+  }
+  JS_FreeValue(ctx, at);
+  return is_there;
+}
+
+static int get_own(JSContext *ctx, JSPropertyDescriptor *found, JSValueConst global, JSAtom name) {
+  properties *own = JS_GetOpaque(global, global_class);
+  int is_there = find(ctx, found, own->object, name);
+  if (is_there == 0) return JS_GetOwnProperty(ctx, found, own->language, name);
+  // Seen from inside, the object is the global one.
+  if (is_there > 0 && found && JS_IsObject(found->value) && is_same(found->value, own->object)) {
+    JS_FreeValue(ctx, found->value);
+    found->value = JS_DupValue(ctx, global);
+  }
+  return is_there;
+}
+
+static int get_names(JSContext *ctx, JSPropertyEnum **names, uint32_t *count, JSValueConst global) {
+  properties *own = JS_GetOpaque(global, global_class);
+  JSPropertyEnum *first, *second, *all;
+  uint32_t before, more, kept;
+  int all_kinds = JS_GPN_STRING_MASK | JS_GPN_SYMBOL_MASK;
+  if (JS_GetOwnPropertyNames(ctx, &first, &before, own->object, all_kinds) < 0) return -1;
+  if (JS_GetOwnPropertyNames(ctx, &second, &more, own->language, all_kinds) < 0) {
+    JS_FreePropertyEnum(ctx, first, before);
+    return -1;
+  }
+  all = js_malloc(ctx, (before + more + 1) * sizeof *all);
+  kept = all ? before : 0;
+  for (uint32_t i = 0; i < kept; i++) all[i] = (JSPropertyEnum){.atom = JS_DupAtom(ctx, first[i].atom)};
+  for (uint32_t i = 0; all && i < more; i++) {
+    int is_known = JS_GetOwnProperty(ctx, NULL, own->object, second[i].atom);
+    if (is_known == 0) all[kept++] = (JSPropertyEnum){.atom = JS_DupAtom(ctx, second[i].atom)};
+    if (is_known >= 0) continue;
+    JS_FreePropertyEnum(ctx, all, kept);
+    all = NULL;
+  }
+  JS_FreePropertyEnum(ctx, first, before);
+  JS_FreePropertyEnum(ctx, second, more);
+  *names = all;
+  *count = kept;
+  return all ? 0 : -1;
+}
+
+static int delete(JSContext *ctx, JSValueConst global, JSAtom name) {
+  properties *own = JS_GetOpaque(global, global_class);
+  int done = JS_DeleteProperty(ctx, own->object, name, 0);
+  return done > 0 ? JS_DeleteProperty(ctx, own->language, name, 0) : done;
+}
+
+static int define(JSContext *ctx, JSValueConst global, JSAtom name, JSValueConst value, JSValueConst getter, JSValueConst setter,
+                  int flags) {
+  properties *own = JS_GetOpaque(global, global_class);
+  const int kinds = JS_PROP_HAS_CONFIGURABLE | JS_PROP_HAS_WRITABLE | JS_PROP_HAS_ENUMERABLE;
+  // An assignment to what the object has not itself: it becomes a property like any.
+  if (!(flags & (kinds | JS_PROP_HAS_GET | JS_PROP_HAS_SET))) {
+    int is_own = JS_GetOwnProperty(ctx, NULL, own->object, name);
+    int is_known = is_own ? is_own : get_own(ctx, NULL, global, name);
+    if (is_known < 0) return -1;
+    if (!is_own && is_known) flags |= kinds | JS_PROP_C_W_E;
+  }
+  return JS_DefineProperty(ctx, own->object, name, value, getter, setter, flags);
+}
+
+static void end_global(JSRuntime *runtime, JSValueConst value) {
+  properties *own = JS_GetOpaque(value, global_class);
+  if (!own) return;
+  JS_FreeValueRT(runtime, own->object);
+  JS_FreeValueRT(runtime, own->language);
+  js_free_rt(runtime, own);
+}
+
+static void mark_global(JSRuntime *runtime, JSValueConst value, JS_MarkFunc *mark) {
+  properties *own = JS_GetOpaque(value, global_class);
+  if (!own) return;
+  JS_MarkValue(runtime, own->object, mark);
+  JS_MarkValue(runtime, own->language, mark);
+}
+
+static JSClassExoticMethods global_methods = {
+    .get_own_property = get_own,
+    .get_own_property_names = get_names,
+    .delete_property = delete,
+    .define_own_property = define,
+};
+static const JSClassDef global_definition = {.class_name = "Object", .finalizer = end_global, .gc_mark = mark_global, .exotic = &global_methods};
+
+// Makes an object the place of a realm's globals.
+static bool put_globals(JSContext *realm, JSValueConst object) {
+  properties *own = js_mallocz(realm, sizeof *own);
+  JSValue language = JS_GetGlobalObject(realm), prototype = JS_GetPrototype(realm, language);
+  JSValue global = own ? JS_NewObjectProtoClass(realm, prototype, global_class) : JS_EXCEPTION;
+  JS_FreeValue(realm, prototype);
+  if (JS_IsException(global)) {
+    JS_FreeValue(realm, language);
+    js_free(realm, own);
+    return false;
+  }
+  *own = (properties){JS_DupValue(realm, object), language};
+  JS_SetOpaque(global, own);
+  JS_DefinePropertyValueStr(realm, own->language, "globalThis", JS_DupValue(realm, global), JS_PROP_CONFIGURABLE | JS_PROP_WRITABLE);
+  engine_set_global(realm, global);
+  return true;
+}
+
+// What the engine gives each context, and the language does not have.
+static void delete_extras(JSContext *realm) {
+  JSValue global = JS_GetGlobalObject(realm);
+  JSAtom performance = JS_NewAtom(realm, "performance");
+  JS_DeleteProperty(realm, global, performance, 0);
+  JS_FreeAtom(realm, performance);
+  JS_FreeValue(realm, global);
+}
+
+// realm(object): a new one, whose globals are those of the object, if there is one
 static JSValue make(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
-  (void)self, (void)count, (void)arguments;
+  (void)self, (void)count;
   JSContext *realm = JS_NewContext(js.runtime);
   if (!realm) return JS_ThrowOutOfMemory(ctx);
   engine_forget_seed(realm);
-  JSValue object = JS_NewObjectClass(ctx, (int)realm_class);
+  delete_extras(realm);
+  JSValue object = !JS_IsObject(arguments[0]) || put_globals(realm, arguments[0]) ? JS_NewObjectClass(ctx, (int)realm_class) : JS_ThrowOutOfMemory(ctx);
   if (JS_IsException(object)) JS_FreeContext(realm);
   else JS_SetOpaque(object, realm);
   return object;
@@ -84,7 +224,9 @@ static JSValue run(JSContext *ctx, JSValueConst self, int count, JSValueConst *a
   if (mine && (!outer || mine < outer)) end_at(mine);
   was_late = false;
   JSValue value = name ? JS_Eval(in, source, length, name, flags) : JS_EXCEPTION;
-  bool late = mine && was_late && !js.exiting && JS_IsException(value);
+  // A script inside may have had less time than this one, or this one less than that around it.
+  bool late = mine && was_late && now() >= mine && !js.exiting && JS_IsException(value);
+  if (late) was_late = false;
   if (deadline != outer) end_at(outer);
   JS_FreeCString(ctx, source);
   JS_FreeCString(ctx, name);
@@ -95,7 +237,7 @@ static JSValue run(JSContext *ctx, JSValueConst self, int count, JSValueConst *a
 }
 
 static const JSCFunctionListEntry functions[] = {
-    JS_CFUNC_DEF("realm", 0, make),
+    JS_CFUNC_DEF("realm", 1, make),
     JS_CFUNC_DEF("realmGlobal", 1, global),
     JS_CFUNC_DEF("runScript", 4, run),
 };
@@ -104,5 +246,7 @@ void realm_install(JSContext *ctx, JSValueConst native) {
   JSRuntime *runtime = JS_GetRuntime(ctx);
   JS_NewClassID(runtime, &realm_class);
   if (!JS_IsRegisteredClass(runtime, realm_class)) JS_NewClass(runtime, realm_class, &realm_definition);
+  JS_NewClassID(runtime, &global_class);
+  if (!JS_IsRegisteredClass(runtime, global_class)) JS_NewClass(runtime, global_class, &global_definition);
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

@@ -17,8 +17,14 @@
 
 interpreter js;
 
+static char prelude_layout[] = {
+#embed "prelude/layout.js"
+    , 0};
 static char prelude_inspect[] = {
 #embed "prelude/inspect.js"
+    , 0};
+static char prelude_format[] = {
+#embed "prelude/format.js"
     , 0};
 static char prelude_timers[] = {
 #embed "prelude/timers.js"
@@ -75,7 +81,7 @@ static char prelude_query[] = {
 // Each part is a function expression of `(native, shared)`, which is called; the last, `query`, is kept as it is.
 static code_part parts[] = {
 #define PART(name) {"dormouse:" #name, prelude_##name, sizeof prelude_##name - 1, CODE_PRELUDE, NULL, 0}
-    PART(inspect), PART(timers), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),      PART(clone), PART(path),
+    PART(layout),  PART(inspect), PART(format), PART(timers), PART(console), PART(events), PART(encoding), PART(url_record), PART(url),      PART(clone), PART(path),
     PART(files),   PART(opened),  PART(library), PART(names), PART(intl), PART(process), PART(test),       PART(packages),
 #undef PART
     {"dormouse:query", prelude_query, sizeof prelude_query - 1, CODE_BARE, NULL, 0},
@@ -125,6 +131,7 @@ void start_context(void) {
   files_install(ctx, native);
   opened_install(ctx, native);
   crypto_install(ctx, native);
+  decoders_install(ctx, native);
   zlib_install(ctx, native);
   frames_install(ctx, native);
   realm_install(ctx, native);

@@ -8,11 +8,10 @@
 
 typedef struct {
   int64_t due;
-  // Nanoseconds between calls; 0: once.
-  int64_t interval;
   uint32_t id;
   // A run waits for it.
   bool waited_for;
+  bool immediate;
   // In which it was asked for.
   JSValue async_context;
   int argument_count;
@@ -26,6 +25,10 @@ static size_t timer_count, timer_room;
 static uint32_t last_id;
 
 #define MILLISECOND 1000000
+
+// When the present turn began: timers that are set in one turn are due in the order of their delays, however long the turn takes. 0: none
+// was set in this run.
+static int64_t turn;
 
 static int64_t now(void) {
   struct timespec time;
@@ -62,7 +65,7 @@ static void release(JSContext *ctx, timer *old) {
 }
 
 // What starts a timer; the magic number says which function was called.
-enum { TIMEOUT, INTERVAL, IMMEDIATE };
+enum { TIMEOUT, IMMEDIATE };
 
 static JSValue set_timer(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments, int kind) {
   (void)self;
@@ -74,8 +77,8 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int count, JSValueCo
     if (!(delay >= 1)) delay = 1;
     if (delay > INT32_MAX) delay = 1;
   }
-  timer new = {.due = now() + (int64_t)(delay * MILLISECOND), .id = ++last_id, .waited_for = true};
-  if (kind == INTERVAL) new.interval = (int64_t)(delay * MILLISECOND);
+  if (!turn) turn = now();
+  timer new = {.due = (kind == IMMEDIATE ? now() : turn) + (int64_t)(delay * MILLISECOND), .id = ++last_id, .waited_for = true, .immediate = kind == IMMEDIATE};
   if (count > first) {
     new.arguments = malloc((size_t)(count - first) * sizeof *new.arguments);
     if (!new.arguments) return JS_ThrowOutOfMemory(ctx);
@@ -129,18 +132,8 @@ bool timers_fire(JSContext *ctx) {
     struct timespec time = {.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
     nanosleep(&time, NULL);
   }
+  turn = now();
   timer due = timers[--timer_count];
-  if (due.interval) {
-    // Back in the list before the call, so that the call can clear it.
-    timer again = due;
-    again.due += again.interval;
-    again.function = JS_DupValue(ctx, due.function);
-    again.async_context = JS_DupValue(ctx, due.async_context);
-    again.arguments = due.argument_count ? malloc((size_t)due.argument_count * sizeof *again.arguments) : NULL;
-    for (int i = 0; i < due.argument_count && again.arguments; i++)
-      again.arguments[i] = JS_DupValue(ctx, due.arguments[i]);
-    insert(again);
-  }
   JSValue outer = engine_enter_async_context(due.async_context);
   JSValue done = JS_Call(ctx, due.function, JS_UNDEFINED, due.argument_count, (JSValueConst *)due.arguments);
   engine_leave_async_context(ctx, outer);
@@ -152,14 +145,25 @@ bool timers_fire(JSContext *ctx) {
 
 void timers_clear(JSContext *ctx) {
   while (timer_count) release(ctx, &timers[--timer_count]);
+  turn = 0;
+}
+
+// activeTimers(): how many a run waits for, each of setTimeout and of setImmediate
+static JSValue active_timers(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  uint32_t counts[2] = {0};
+  for (size_t i = 0; i < timer_count; i++) counts[timers[i].immediate] += timers[i].waited_for;
+  JSValue list = JS_NewArray(ctx);
+  for (uint32_t i = 0; i < 2; i++) JS_SetPropertyUint32(ctx, list, i, JS_NewUint32(ctx, counts[i]));
+  return list;
 }
 
 static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_MAGIC_DEF("setTimeout", 2, set_timer, TIMEOUT),
-    JS_CFUNC_MAGIC_DEF("setInterval", 2, set_timer, INTERVAL),
     JS_CFUNC_MAGIC_DEF("setImmediate", 1, set_timer, IMMEDIATE),
     JS_CFUNC_DEF("clearTimer", 1, clear_timer),
     JS_CFUNC_DEF("setWaitedFor", 2, set_waited_for),
+    JS_CFUNC_DEF("activeTimers", 0, active_timers),
 };
 
 void timers_install(JSContext *ctx, JSValueConst native) {

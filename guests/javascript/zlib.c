@@ -90,7 +90,20 @@ static JSValue set_dictionary(JSContext *ctx, JSValueConst self, int count, JSVa
   return JS_NewInt32(ctx, state);
 }
 
-// zlibReset(stream), zlibParameters(stream, level, strategy): zlib's state
+// zlibParameters(stream, level, strategy): zlib's state. It is asked after a flush, so that nothing comes out of it.
+static JSValue set_parameters(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  stream *held = JS_GetOpaque2(ctx, arguments[0], stream_class);
+  int32_t level, strategy;
+  if (!held || JS_ToInt32(ctx, &level, arguments[1]) < 0 || JS_ToInt32(ctx, &strategy, arguments[2]) < 0) return JS_EXCEPTION;
+  if (held->inflates) return JS_NewInt32(ctx, Z_STREAM_ERROR);
+  uint8_t nothing;
+  held->z.next_in = held->z.next_out = &nothing;
+  held->z.avail_in = held->z.avail_out = 0;
+  return JS_NewInt32(ctx, deflateParams(&held->z, level, strategy));
+}
+
+// zlibReset(stream): zlib's state
 static JSValue reset_stream(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count;
   stream *held = JS_GetOpaque2(ctx, arguments[0], stream_class);
@@ -115,7 +128,7 @@ static JSValue sum(JSContext *ctx, JSValueConst self, int count, JSValueConst *a
 static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("zlibStream", 5, make_stream),         JS_CFUNC_DEF("zlibRun", 4, run_stream),
     JS_CFUNC_DEF("zlibDictionary", 2, set_dictionary),  JS_CFUNC_DEF("zlibReset", 1, reset_stream),
-    JS_CFUNC_DEF("crc32", 2, sum),
+    JS_CFUNC_DEF("zlibParameters", 3, set_parameters),  JS_CFUNC_DEF("crc32", 2, sum),
 };
 
 void zlib_install(JSContext *ctx, JSValueConst native) {

@@ -204,10 +204,6 @@ fn what_is_not_there_says_so_where_it_is_used() {
             "no threads in this sandbox: a Worker cannot be started",
         ),
         ("require('fs').watch('/tmp')", "files cannot be watched in this sandbox"),
-        (
-            "require('crypto').createDiffieHellman(64)",
-            "crypto.createDiffieHellman is not part of this sandbox: there are digests, HMAC, derived keys, AES, random numbers, and keys of RSA, curves, Ed25519 and X25519",
-        ),
     ] {
         assert_eq!(raised(code)[1], message, "{code}");
     }
@@ -273,7 +269,10 @@ fn lng_11_hostile_uses_of_the_modules_end_as_errors() {
 fn lng_12_bombs_end_at_the_limits() {
     let bomb = "const z = require('zlib'); let all = Buffer.alloc(1 << 20); const small = z.gzipSync(Buffer.alloc(64 << 20)); \
                 const kept = []; for (;;) kept.push(z.gunzipSync(small))";
-    assert_ends(&sandbox::eval(JAVASCRIPT, bomb), &["limit_memory", "raised InternalError"]);
+    assert_ends(
+        &sandbox::eval(JAVASCRIPT, bomb),
+        &["limit_memory", "raised InternalError", "raised RangeError"],
+    );
     let endless = "require('crypto').pbkdf2Sync('a', 'b', 2 ** 31 - 1, 64, 'sha512')";
     assert_ends(&sandbox::eval(JAVASCRIPT, endless), &["limit_time"]);
 }

@@ -442,7 +442,7 @@ f.read(2).decode() + str(out.write('1'))";
     let seen =
         eval(&mut third, 4, "try:\n  f.read(1)\nexcept OSError as e: told = e.errno\n[told, out.write('3')]");
     assert_eq!(seen["closed_files"], json!(["/data/in"]), "{seen}");
-    assert_eq!(seen["result"]["value"][0]["value"], 8, "EBADF: {seen}");
+    assert_eq!(seen["result"]["value"][0]["value"], 9, "EBADF: {seen}");
     assert_eq!(eval(&mut third, 5, "out.flush()")["closed_files"], Json::Null, "told once");
     third.end(PATIENCE);
     assert_eq!(fs::read_to_string(data.join("out")).unwrap(), "123");

@@ -1,6 +1,8 @@
 // The module `async_hooks`: values that follow asynchronous work. The engine keeps one value with each reaction of a promise and each
-// timer (`native.context`, `native.setContext`); it is a map from storages to their values, which is never changed.
+// timer (`native.context`, `native.setContext`); it is a map from storages to their values, which is never changed. Hooks are told of what the
+// program itself announces (`AsyncResource`), not of promises and timers, which have no numbers here.
 'use strict';
+const { error, need, needFunction } = require('internal/arguments');
 const { context, setContext } = native;
 
 function within(state, work, self, values) {
@@ -24,7 +26,7 @@ class AsyncLocalStorage {
     return this.#name;
   }
   static bind(work) {
-    return AsyncResource.bind(work);
+    return AsyncResource.bind(needFunction('fn', work));
   }
   static snapshot() {
     const state = context();
@@ -55,34 +57,81 @@ class AsyncLocalStorage {
   }
 }
 
+// What is being done, and which hooks are told of it.
+const program = { id: 1, trigger: 0, resource: {} };
+let current = program;
 let last = 1;
+const kinds = ['init', 'before', 'after', 'destroy', 'promiseResolve'];
+let enabled = [];
+
+function tell(kind, ...values) {
+  for (const hook of enabled) hook[kind]?.(...values);
+}
+
+class Hook {
+  #told = {};
+  constructor(callbacks) {
+    for (const kind of kinds) {
+      const callback = callbacks[kind];
+      if (callback === undefined) continue;
+      if (typeof callback !== 'function') throw error(TypeError, 'ERR_ASYNC_CALLBACK', `hook.${kind} must be a function`);
+      this.#told[kind] = callback.bind(callbacks);
+    }
+  }
+  enable() {
+    if (!enabled.includes(this.#told)) enabled = [...enabled, this.#told];
+    return this;
+  }
+  disable() {
+    enabled = enabled.filter((each) => each !== this.#told);
+    return this;
+  }
+}
 
 class AsyncResource {
   #state = context();
-  #id = ++last;
-  constructor(type) {
-    if (typeof type !== 'string') throw Object.assign(new TypeError('The "type" argument must be of type string'), { code: 'ERR_INVALID_ARG_TYPE' });
-    this.type = type;
+  #about;
+  constructor(type, options = undefined) {
+    need('string', 'type', type);
+    if (type === '' && enabled.some(({ init }) => init)) throw error(TypeError, 'ERR_ASYNC_TYPE', `Invalid name for async "type": ${type}`);
+    const trigger = (typeof options === 'number' ? options : options?.triggerAsyncId) ?? current.id;
+    if (!Number.isSafeInteger(trigger) || trigger < -1) throw error(RangeError, 'ERR_INVALID_ASYNC_ID', `Invalid triggerAsyncId value: ${trigger}`);
+    this.#about = { id: ++last, trigger, resource: this };
+    tell('init', last, type, trigger, this);
   }
   runInAsyncScope(work, self, ...values) {
-    return within(this.#state, work, self, values);
+    const before = current;
+    current = this.#about;
+    tell('before', current.id);
+    try {
+      return within(this.#state, work, self, values);
+    } finally {
+      tell('after', this.#about.id);
+      current = before;
+    }
   }
-  bind(work, self) {
+  bind(work, self = undefined) {
+    needFunction('fn', work);
     const resource = this;
-    return function (...values) {
-      return resource.runInAsyncScope(work, self ?? this, ...values);
+    const bound = function (...values) {
+      return resource.runInAsyncScope(work, self === undefined ? this : self, ...values);
     };
+    return Object.defineProperties(bound, {
+      length: { value: work.length, configurable: true },
+      asyncResource: { value: this, writable: true, enumerable: true, configurable: true },
+    });
   }
   static bind(work, type, self) {
-    return new AsyncResource(type ?? (work.name || 'bound-anonymous-fn')).bind(work, self);
+    return new AsyncResource(type || work?.name || 'bound-anonymous-fn').bind(work, self);
   }
   asyncId() {
-    return this.#id;
+    return this.#about.id;
   }
   triggerAsyncId() {
-    return 1;
+    return this.#about.trigger;
   }
   emitDestroy() {
+    if (enabled.length) setImmediate(tell, 'destroy', this.#about.id);
     return this;
   }
 }
@@ -90,17 +139,9 @@ class AsyncResource {
 module.exports = {
   AsyncLocalStorage,
   AsyncResource,
-  // What is asynchronous has no numbers here: hooks are taken, and nothing calls them.
-  createHook: () => ({
-    enable() {
-      return this;
-    },
-    disable() {
-      return this;
-    },
-  }),
-  executionAsyncId: () => 1,
-  triggerAsyncId: () => 0,
-  executionAsyncResource: () => ({}),
+  createHook: (callbacks) => new Hook(callbacks),
+  executionAsyncId: () => current.id,
+  triggerAsyncId: () => current.trigger,
+  executionAsyncResource: () => current.resource,
   asyncWrapProviders: Object.freeze({ NONE: 0 }),
 };

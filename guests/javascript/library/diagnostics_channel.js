@@ -1,6 +1,15 @@
 // The module `diagnostics_channel`.
 'use strict';
+const { needFunction, wrongType } = require('internal/arguments');
+
 const channels = new Map();
+
+// What one who listens throws is not the business of who tells.
+function throwLater(error) {
+  process.nextTick(() => {
+    throw error;
+  });
+}
 
 class Channel {
   constructor(name) {
@@ -12,7 +21,7 @@ class Channel {
     return this._subscribers.length > 0 || this._stores.size > 0;
   }
   subscribe(subscription) {
-    if (typeof subscription !== 'function') throw Object.assign(new TypeError('The "subscription" argument must be of type function'), { code: 'ERR_INVALID_ARG_TYPE' });
+    needFunction('subscription', subscription);
     this._subscribers = [...this._subscribers, subscription];
   }
   unsubscribe(subscription) {
@@ -32,9 +41,7 @@ class Channel {
       try {
         subscription(data, this.name);
       } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
+        throwLater(error);
       }
     }
   }
@@ -45,16 +52,23 @@ class Channel {
     };
     for (const [store, transform] of this._stores) {
       const inner = run;
-      run = () => store.run(transform ? transform(data) : data, inner);
+      run = () => {
+        let value = data;
+        try {
+          if (transform) value = transform(data);
+        } catch (error) {
+          throwLater(error);
+          return inner();
+        }
+        return store.run(value, inner);
+      };
     }
     return run();
   }
 }
 
 function channel(name) {
-  if (typeof name !== 'string' && typeof name !== 'symbol') {
-    throw Object.assign(new TypeError('The "channel" argument must be of type string or symbol'), { code: 'ERR_INVALID_ARG_TYPE' });
-  }
+  if (typeof name !== 'string' && typeof name !== 'symbol') throw wrongType('channel', 'of type string or symbol', name);
   if (!channels.has(name)) channels.set(name, new Channel(name));
   return channels.get(name);
 }
@@ -63,7 +77,13 @@ const kinds = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'];
 
 class TracingChannel {
   constructor(given) {
-    for (const kind of kinds) this[kind] = typeof given === 'string' ? channel(`tracing:${given}:${kind}`) : given[kind];
+    if (typeof given !== 'string' && (typeof given !== 'object' || given === null)) {
+      throw wrongType('nameOrChannels', 'of type string or an instance of TracingChannel or Object', given);
+    }
+    for (const kind of kinds) {
+      this[kind] = typeof given === 'string' ? channel(`tracing:${given}:${kind}`) : given[kind];
+      if (!(this[kind] instanceof Channel)) throw wrongType(`nameOrChannels.${kind}`, 'an instance of Channel', this[kind]);
+    }
   }
   get hasSubscribers() {
     return kinds.some((kind) => this[kind].hasSubscribers);
@@ -74,11 +94,13 @@ class TracingChannel {
   unsubscribe(handlers) {
     return kinds.filter((kind) => handlers[kind]).every((kind) => this[kind].unsubscribe(handlers[kind]));
   }
-  traceSync(work, context = {}, self, ...values) {
+  // Does the work between `start` and `end`; what it throws is told too.
+  #within(context, work, self, values, isDone = () => {}) {
     return this.start.runStores(context, () => {
       try {
-        context.result = Reflect.apply(work, self, values);
-        return context.result;
+        const result = Reflect.apply(work, self, values);
+        isDone(result);
+        return result;
       } catch (error) {
         context.error = error;
         this.error.publish(context);
@@ -88,42 +110,47 @@ class TracingChannel {
       }
     });
   }
+  traceSync(work, context = {}, self, ...values) {
+    if (!this.hasSubscribers) return Reflect.apply(work, self, values);
+    return this.#within(context, work, self, values, (result) => {
+      context.result = result;
+    });
+  }
   tracePromise(work, context = {}, self, ...values) {
+    if (!this.hasSubscribers) return Reflect.apply(work, self, values);
     const told = (name, value) => {
       context[name] = value;
       if (name === 'error') this.error.publish(context);
       this.asyncStart.publish(context);
       this.asyncEnd.publish(context);
     };
-    return this.start.runStores(context, () => {
-      try {
-        return Promise.resolve(Reflect.apply(work, self, values)).then(
-          (value) => (told('result', value), value),
-          (error) => {
-            told('error', error);
-            throw error;
-          },
-        );
-      } finally {
-        this.end.publish(context);
-      }
-    });
+    return Promise.resolve(this.#within(context, work, self, values)).then(
+      (value) => (told('result', value), value),
+      (error) => {
+        told('error', error);
+        throw error;
+      },
+    );
   }
   traceCallback(work, position = -1, context = {}, self, ...values) {
+    if (!this.hasSubscribers) return Reflect.apply(work, self, values);
+    const channel = this;
     const at = position < 0 ? values.length + position : position;
-    const callback = values[at];
-    values[at] = (error, value) => {
-      context[error ? 'error' : 'result'] = error || value;
-      if (error) this.error.publish(context);
-      this.asyncStart.runStores(context, () => {
+    const callback = needFunction('callback', values[at]);
+    values[at] = function (error, value) {
+      if (error) {
+        context.error = error;
+        channel.error.publish(context);
+      } else context.result = value;
+      return channel.asyncStart.runStores(context, () => {
         try {
-          return callback(error, value);
+          return Reflect.apply(callback, this, arguments);
         } finally {
-          this.asyncEnd.publish(context);
+          channel.asyncEnd.publish(context);
         }
       });
     };
-    return this.traceSync(work, context, self, ...values);
+    return this.#within(context, work, self, values);
   }
 }
 

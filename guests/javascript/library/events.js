@@ -1,11 +1,7 @@
 // The module `events`.
 'use strict';
 const { inspect } = shared;
-const { received } = require('internal/received');
-
-function refuse(Kind, code, message) {
-  throw Object.assign(new Kind(message), { code });
-}
+const { error: failure, need, needFunction, needObject, outOfRange, wrongType } = require('internal/arguments');
 
 // An emitter's listeners are where Node.js has them, in `_events`: packages look there. Any object with the methods is an emitter.
 function eventsOf(emitter) {
@@ -25,14 +21,12 @@ function listOf(emitter, name) {
 function setList(emitter, name, list) {
   const events = eventsOf(emitter);
   if (events[name] === undefined && list.length) emitter._eventsCount++;
+  if (list.length > 1 && events[name]?.warned) list.warned = true;
   if (list.length) events[name] = list.length === 1 ? list[0] : list;
   else if (delete events[name] && --emitter._eventsCount === 0) emitter._events = Object.create(null);
 }
 
-function check(listener) {
-  if (typeof listener === 'function') return;
-  refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "listener" argument must be of type function. Received ${received(listener)}`);
-}
+const check = (listener) => needFunction('listener', listener);
 
 function add(emitter, name, listener, first) {
   check(listener);
@@ -40,17 +34,16 @@ function add(emitter, name, listener, first) {
   const list = listOf(emitter, name);
   const longer = first ? [listener, ...list] : [...list, listener];
   setList(emitter, name, longer);
-  warn(emitter, name, longer.length);
+  if (longer.length > 1) warn(emitter, name, longer);
   return emitter;
 }
 
-const warned = new WeakMap();
-
 // Once for each event of an emitter, when it has more listeners than it should.
-function warn(emitter, name, count) {
+function warn(emitter, name, list) {
   const most = emitter.getMaxListeners?.() ?? EventEmitter.defaultMaxListeners;
-  if (!(most > 0) || count <= most || warned.get(emitter)?.has(name)) return;
-  warned.set(emitter, (warned.get(emitter) ?? new Set()).add(name));
+  const count = list.length;
+  if (!(most > 0) || count <= most || list.warned) return;
+  list.warned = true;
   const kind = emitter.constructor?.name ?? 'EventEmitter';
   const message = `Possible EventEmitter memory leak detected. ${count} ${String(name)} listeners added to [${kind}]. MaxListeners is ${most}. Use emitter.setMaxListeners() to increase limit`;
   const warning = Object.assign(new Error(message), { name: 'MaxListenersExceededWarning', emitter, type: name, count });
@@ -121,15 +114,12 @@ const methods = {
     if (!list.length) {
       if (name !== 'error') return false;
       if (values[0] instanceof Error) throw values[0];
-      const error = new Error(`Unhandled error. (${typeof values[0] === 'string' ? `'${values[0]}'` : inspect(values[0])})`);
-      error.code = 'ERR_UNHANDLED_ERROR';
-      error.context = values[0];
-      throw error;
+      throw Object.assign(failure(Error, 'ERR_UNHANDLED_ERROR', `Unhandled error. (${textOf(values[0])})`), { context: values[0] });
     }
     const captures = this[captureRejections] ?? EventEmitter.captureRejections;
     for (const listener of list) {
       const result = listener.apply(this, values);
-      if (captures && typeof result?.then === 'function') result.then(undefined, (error) => rejected(this, name, values, error));
+      if (captures && result !== undefined && result !== null) follow(this, name, values, result);
     }
     return true;
   },
@@ -147,10 +137,7 @@ const methods = {
     return Reflect.ownKeys(this._events ?? {});
   },
   setMaxListeners(count) {
-    if (typeof count !== 'number' || !(count >= 0)) {
-      refuse(RangeError, 'ERR_OUT_OF_RANGE', `The value of "n" is out of range. It must be a non-negative number. Received ${inspect(count)}`);
-    }
-    this._maxListeners = count;
+    this._maxListeners = needCount('setMaxListeners', count);
     return this;
   },
   getMaxListeners() {
@@ -162,10 +149,41 @@ const errorMonitor = Symbol('events.errorMonitor');
 const captureRejections = Symbol('kCapture');
 const rejection = Symbol.for('nodejs.rejection');
 
+// What an asynchronous listener fails with is the emitter's error. While that is told nothing is followed, or it would go round.
+function follow(emitter, name, values, result) {
+  const failed = (error) => process.nextTick(rejected, emitter, name, values, error);
+  try {
+    const { then } = result;
+    if (typeof then === 'function') Reflect.apply(then, result, [undefined, failed]);
+  } catch (error) {
+    emitter.emit('error', error);
+  }
+}
+
 function rejected(emitter, name, values, error) {
-  if (typeof emitter[rejection] === 'function') emitter[rejection](error, name, ...values);
-  else if (name !== 'error') emitter.emit('error', error);
-  else throw error;
+  if (typeof emitter[rejection] === 'function') return emitter[rejection](error, name, ...values);
+  const before = Object.getOwnPropertyDescriptor(emitter, captureRejections);
+  Object.defineProperty(emitter, captureRejections, { value: false, configurable: true });
+  try {
+    emitter.emit('error', error);
+  } finally {
+    if (before) Object.defineProperty(emitter, captureRejections, before);
+    else delete emitter[captureRejections];
+  }
+}
+
+function needCount(name, count) {
+  need('number', name, count);
+  if (!(count >= 0)) throw outOfRange(name, '>= 0', count);
+  return count;
+}
+
+function textOf(value) {
+  try {
+    return inspect(value);
+  } catch {
+    return String(value);
+  }
 }
 
 // A function, because old code calls it on objects of its own classes.
@@ -175,14 +193,21 @@ function EventEmitter(options) {
 EventEmitter.init = function (options) {
   eventsOf(this);
   this._maxListeners ??= undefined;
-  if (options?.captureRejections) Object.defineProperty(this, captureRejections, { value: true });
+  if (options?.captureRejections !== undefined) {
+    Object.defineProperty(this, captureRejections, { value: need('boolean', 'options.captureRejections', options.captureRejections), configurable: true });
+  }
 };
 Object.assign(EventEmitter.prototype, { _events: undefined, _eventsCount: 0, _maxListeners: undefined });
 for (const name of Object.keys(methods)) {
   Object.defineProperty(EventEmitter.prototype, name, { value: methods[name], writable: true, configurable: true, enumerable: true });
 }
-EventEmitter.defaultMaxListeners = 10;
-EventEmitter.captureRejections = false;
+// A static property that takes only what it may be.
+function setting(name, value, check) {
+  const set = (given) => (value = check(given));
+  Object.defineProperty(EventEmitter, name, { get: () => value, set, enumerable: true });
+}
+setting('defaultMaxListeners', 10, (count) => needCount('defaultMaxListeners', count));
+setting('captureRejections', false, (given) => need('boolean', 'EventEmitter.captureRejections', given));
 EventEmitter.captureRejectionSymbol = rejection;
 EventEmitter.errorMonitor = errorMonitor;
 EventEmitter.usingDomains = false;
@@ -194,7 +219,7 @@ function listen(emitter, name, listener) {
     return () => emitter.removeListener(name, listener);
   }
   if (typeof emitter.addEventListener !== 'function') {
-    refuse(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "emitter" argument must be an instance of EventEmitter or EventTarget');
+    throw wrongType('emitter', 'an instance of EventEmitter', emitter);
   }
   emitter.addEventListener(name, listener);
   return () => emitter.removeEventListener(name, listener);
@@ -204,9 +229,16 @@ function aborted(signal) {
   return Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
 }
 
+function signalOf(options) {
+  const { signal } = needObject('options', options);
+  if (signal !== undefined && (typeof signal !== 'object' || signal === null || !('aborted' in signal))) throw wrongType('options.signal', 'an instance of AbortSignal', signal);
+  return signal;
+}
+
 // A promise of the next event's values.
-EventEmitter.once = (emitter, name, { signal } = {}) =>
-  new Promise((resolve, reject) => {
+EventEmitter.once = async (emitter, name, options = {}) => {
+  const signal = signalOf(options);
+  return new Promise((resolve, reject) => {
     const ends = [];
     const end = () => ends.forEach((each) => each());
     if (signal?.aborted) return reject(aborted(signal));
@@ -223,9 +255,12 @@ EventEmitter.once = (emitter, name, { signal } = {}) =>
     if (name !== 'error' && typeof emitter.on === 'function') ends.push(listen(emitter, 'error', failed));
     if (signal) ends.push(listen(signal, 'abort', () => failed(aborted(signal))));
   });
+};
 
 // An asynchronous iterator of an event's values.
-EventEmitter.on = (emitter, name, { signal, close = [] } = {}) => {
+EventEmitter.on = (emitter, name, options = {}) => {
+  const signal = signalOf(options);
+  const { close = [] } = options;
   if (signal?.aborted) throw aborted(signal);
   const values = [];
   const waiting = [];
@@ -275,15 +310,37 @@ EventEmitter.on = (emitter, name, { signal, close = [] } = {}) => {
 };
 
 EventEmitter.listenerCount = (emitter, name) => emitter.listenerCount(name);
-EventEmitter.getEventListeners = (emitter, name) => (typeof emitter.listeners === 'function' ? emitter.listeners(name) : []);
-EventEmitter.getMaxListeners = (emitter) => emitter.getMaxListeners?.() ?? EventEmitter.defaultMaxListeners;
+
+const isTarget = (value) => value instanceof EventTarget;
+const isEmitter = (value) => typeof value?.on === 'function' && typeof value.getMaxListeners === 'function';
+const noEmitter = (name, value) => wrongType(name, 'an instance of EventEmitter or EventTarget', value);
+// How many listeners a target of the web should have at most, where that was said.
+const limits = new WeakMap();
+
+EventEmitter.getEventListeners = (emitter, name) => {
+  if (typeof emitter?.listeners === 'function') return emitter.listeners(name);
+  if (isTarget(emitter)) return shared.listenersOf(emitter, name);
+  throw noEmitter('emitter', emitter);
+};
+EventEmitter.getMaxListeners = (emitter) => {
+  if (isEmitter(emitter)) return emitter.getMaxListeners();
+  if (isTarget(emitter)) return limits.get(emitter) ?? EventEmitter.defaultMaxListeners;
+  throw noEmitter('emitter', emitter);
+};
 EventEmitter.setMaxListeners = (count = EventEmitter.defaultMaxListeners, ...emitters) => {
+  needCount('setMaxListeners', count);
   if (!emitters.length) EventEmitter.defaultMaxListeners = count;
-  for (const emitter of emitters) emitter.setMaxListeners?.(count);
+  for (const emitter of emitters) {
+    if (isTarget(emitter)) limits.set(emitter, count);
+    else if (typeof emitter?.setMaxListeners === 'function') emitter.setMaxListeners(count);
+    else throw noEmitter('eventTargets', emitter);
+  }
 };
 EventEmitter.addAbortListener = (signal, listener) => {
+  if (typeof signal !== 'object' || signal === null || !('aborted' in signal)) throw wrongType('signal', 'an instance of AbortSignal', signal);
+  check(listener);
   if (signal.aborted) queueMicrotask(() => listener());
-  else signal.addEventListener('abort', listener, { once: true });
+  else signal.addEventListener('abort', listener, { once: true, [shared.resists]: true });
   return { [Symbol.dispose]: () => signal.removeEventListener('abort', listener) };
 };
 EventEmitter.EventEmitter = EventEmitter;
@@ -298,4 +355,5 @@ EventEmitter.EventEmitterAsyncResource = class EventEmitterAsyncResource extends
   }
   emitDestroy() {}
 };
+Object.setPrototypeOf(shared.processPrototype, EventEmitter.prototype);
 module.exports = EventEmitter;

@@ -1,7 +1,11 @@
 // The module `http`: messages as objects; requests and servers answer that there is no network.
 'use strict';
+const { Buffer } = require('buffer');
 const net = require('net');
-const { Readable, Writable } = require('stream');
+const { error, need, needInteger, outOfRange, wrongType } = require('internal/arguments');
+const { hasInvalid, isToken, validateHeaderName, validateHeaderValue } = require('internal/http_common');
+const { IncomingMessage } = require('internal/http_incoming');
+const { OutgoingMessage, checkUnsent } = require('internal/http_outgoing');
 
 const METHODS = ['ACL', 'BIND', 'CHECKOUT', 'CONNECT', 'COPY', 'DELETE', 'GET', 'HEAD', 'LINK', 'LOCK', 'M-SEARCH', 'MERGE', 'MKACTIVITY', 'MKCALENDAR', 'MKCOL', 'MOVE', 'NOTIFY', 'OPTIONS', 'PATCH', 'POST', 'PROPFIND', 'PROPPATCH', 'PURGE', 'PUT', 'QUERY', 'REBIND', 'REPORT', 'SEARCH', 'SOURCE', 'SUBSCRIBE', 'TRACE', 'UNBIND', 'UNLINK', 'UNLOCK', 'UNSUBSCRIBE'];
 const STATUS_CODES = {
@@ -12,133 +16,60 @@ const STATUS_CODES = {
   500: 'Internal Server Error', 501: 'Not Implemented', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout', 505: 'HTTP Version Not Supported', 506: 'Variant Also Negotiates', 507: 'Insufficient Storage', 508: 'Loop Detected', 509: 'Bandwidth Limit Exceeded', 510: 'Not Extended', 511: 'Network Authentication Required',
 };
 
-function fail(Kind, code, message) {
-  return Object.assign(new Kind(message), { code });
-}
-
-function validateHeaderName(name) {
-  if (typeof name !== 'string' || !/^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/.test(name)) throw fail(TypeError, 'ERR_INVALID_HTTP_TOKEN', `Header name must be a valid HTTP token ["${name}"]`);
-}
-
-function validateHeaderValue(name, value) {
-  if (value === undefined) throw fail(TypeError, 'ERR_HTTP_INVALID_HEADER_VALUE', `Invalid value "${value}" for header "${name}"`);
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(`${value}`)) throw fail(TypeError, 'ERR_INVALID_CHAR', `Invalid character in header content ["${name}"]`);
-}
-
-class IncomingMessage extends Readable {
-  httpVersion = '1.1';
-  httpVersionMajor = 1;
-  httpVersionMinor = 1;
-  complete = false;
-  headers = {};
-  rawHeaders = [];
-  trailers = {};
-  rawTrailers = [];
-  url = '';
-  method = null;
-  statusCode = null;
-  statusMessage = null;
-  constructor(socket) {
-    super();
-    this.socket = this.connection = socket;
-  }
-  _read() {}
-  setTimeout() {
-    return this;
-  }
-}
-
 // Without `new`, as old code extends it.
-function OutgoingMessage() {
-  // What is written to the end is not over: an answer is to come.
-  Writable.call(this, { autoDestroy: false });
-  this.headersSent = false;
-  this.finished = false;
-  this.sendDate = true;
-  this._headers = new Map();
-  this._hasBody = true;
-}
-Object.setPrototypeOf(OutgoingMessage.prototype, Writable.prototype);
-Object.setPrototypeOf(OutgoingMessage, Writable);
-Object.assign(OutgoingMessage.prototype, {
-  setHeader(name, value) {
-    if (this.headersSent) throw fail(Error, 'ERR_HTTP_HEADERS_SENT', 'Cannot set headers after they are sent to the client');
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    this._headers.set(name.toLowerCase(), [name, value]);
-    return this;
-  },
-  setHeaders(headers) {
-    for (const [name, value] of headers) this.setHeader(name, value);
-    return this;
-  },
-  appendHeader(name, value) {
-    const known = this.getHeader(name);
-    return this.setHeader(name, known === undefined ? value : [known, value].flat());
-  },
-  getHeader(name) {
-    return this._headers.get(`${name}`.toLowerCase())?.[1];
-  },
-  getHeaders() {
-    return Object.assign(Object.create(null), Object.fromEntries([...this._headers].map(([name, [, value]]) => [name, value])));
-  },
-  getHeaderNames() {
-    return [...this._headers.keys()];
-  },
-  getRawHeaderNames() {
-    return [...this._headers.values()].map(([name]) => name);
-  },
-  hasHeader(name) {
-    return this._headers.has(`${name}`.toLowerCase());
-  },
-  removeHeader(name) {
-    this._headers.delete(`${name}`.toLowerCase());
-  },
-  flushHeaders() {
-    this.headersSent = true;
-  },
-  addTrailers() {},
-  setTimeout() {
-    return this;
-  },
-  // What is written goes to a socket, if there is one: a stand-in of a test, for there is no other.
-  _write(chunk, encoding, callback) {
-    this.headersSent = true;
-    if (this.socket?.write) this.socket.write(chunk, encoding, callback);
-    else callback();
-  },
-  _final(callback) {
-    this.headersSent = this.finished = true;
-    callback();
-  },
-});
-
 function ServerResponse(request) {
   OutgoingMessage.call(this);
   this.req = request;
+  this.sendDate = true;
   this._hasBody = request?.method !== 'HEAD';
   this.statusCode = 200;
   this.statusMessage = undefined;
+  if (request?.httpVersionMajor < 1 || request?.httpVersionMinor < 1) {
+    this.useChunkedEncodingByDefault = /\bchunked\b/i.test(request.headers?.te ?? '');
+    this.shouldKeepAlive = false;
+  }
 }
 Object.setPrototypeOf(ServerResponse.prototype, OutgoingMessage.prototype);
 Object.setPrototypeOf(ServerResponse, OutgoingMessage);
+
+// Pairs of names and values, from a list of both in turn, a list of pairs, or an object.
+function pairsOf(headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers ?? {});
+  if (Array.isArray(headers[0])) return headers;
+  if (headers.length % 2) throw error(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'headers' is invalid. Received ${shared.inspect(headers)}`);
+  return headers.flatMap((name, at) => (at % 2 ? [] : [[name, headers[at + 1]]]));
+}
+
 Object.assign(ServerResponse.prototype, {
   assignSocket(socket) {
-    this.socket = this.connection = socket;
+    if (socket._httpMessage) throw error(Error, 'ERR_HTTP_SOCKET_ASSIGNED', 'Socket already assigned');
+    socket._httpMessage = this;
+    this.socket = socket;
+    this.emit('socket', socket);
   },
-  detachSocket() {
-    this.socket = this.connection = null;
+  detachSocket(socket) {
+    if (socket) socket._httpMessage = null;
+    this.socket = null;
   },
-  writeHead(status, words, headers) {
-    if (this.headersSent) throw fail(Error, 'ERR_HTTP_HEADERS_SENT', 'Cannot write headers after they are sent to the client');
-    if (typeof words !== 'string') [words, headers] = [undefined, words];
-    if (!(status >= 100 && status <= 999)) throw fail(RangeError, 'ERR_HTTP_INVALID_STATUS_CODE', `Invalid status code: ${status}`);
-    this.statusCode = Math.trunc(status);
-    this.statusMessage = words ?? this.statusMessage ?? STATUS_CODES[status] ?? 'unknown';
-    const pairs = Array.isArray(headers) ? (Array.isArray(headers[0]) ? headers : headers.flatMap((name, at) => (at % 2 ? [] : [[name, headers[at + 1]]]))) : Object.entries(headers ?? {});
-    for (const [name, value] of pairs) this.setHeader(name, value);
-    this.headersSent = true;
+  _implicitHeader() {
+    this.writeHead(this.statusCode);
+  },
+  writeHead(given, words, headers) {
+    checkUnsent(this, 'write');
+    const status = Math.trunc(given);
+    if (!(status >= 100 && status <= 999)) throw error(RangeError, 'ERR_HTTP_INVALID_STATUS_CODE', `Invalid status code: ${given}`);
+    if (typeof words !== 'string') [words, headers] = [undefined, headers ?? words];
+    const message = words ?? this.statusMessage ?? STATUS_CODES[status] ?? 'unknown';
+    if (hasInvalid(message)) throw error(TypeError, 'ERR_INVALID_CHAR', 'Invalid character in statusMessage');
+    this.statusCode = status;
+    this.statusMessage = message;
+    for (const [name, value] of pairsOf(headers)) this.setHeader(name, value);
+    if (status === 204 || status === 304 || status < 200) this._hasBody = false;
+    this._storeHeader(`HTTP/1.1 ${status} ${message}\r\n`);
     return this;
+  },
+  writeHeader(...values) {
+    return this.writeHead(...values);
   },
   writeContinue() {},
   writeProcessing() {},
@@ -150,27 +81,102 @@ function optionsOf(given, more) {
   return { ...(base instanceof URL ? require('url').urlToHttpOptions(base) : base), ...(typeof more === 'object' ? more : {}) };
 }
 
+function needHost(options, name) {
+  const host = options[name];
+  if (host !== null && host !== undefined && typeof host !== 'string') throw wrongType(`options.${name}`, 'of type string or one of undefined or null', host);
+  return host;
+}
+
+function needMethod({ method }) {
+  if (method === null || method === undefined || method === '') return 'GET';
+  if (!isToken(need('string', 'options.method', method))) throw error(TypeError, 'ERR_INVALID_HTTP_TOKEN', `Method must be a valid HTTP token ["${method}"]`);
+  return method.toUpperCase();
+}
+
+function checkRequest(options) {
+  const { agent, path, headers, insecureHTTPParser, joinDuplicateHeaders } = options;
+  if (agent !== undefined && agent !== null && agent !== false && typeof agent.addRequest !== 'function') throw wrongType('options.agent', 'one of Agent-like Object, undefined, or false', agent);
+  const expected = agent?.protocol ?? options.defaultProtocol ?? 'http:';
+  const { protocol = expected } = options;
+  if (protocol !== null && protocol !== expected && !(agent === undefined && !options.defaultProtocol && protocol === 'https:')) {
+    throw error(TypeError, 'ERR_INVALID_PROTOCOL', `Protocol "${protocol}" not supported. Expected "${expected}"`);
+  }
+  if (path && /[^\u0021-\u00ff]/.test(path)) throw error(TypeError, 'ERR_UNESCAPED_CHARACTERS', 'Request path contains unescaped characters');
+  if (Array.isArray(headers?.host)) throw wrongType('options.headers.host', 'of type string', headers.host);
+  if (insecureHTTPParser !== undefined) need('boolean', 'options.insecureHTTPParser', insecureHTTPParser);
+  if (joinDuplicateHeaders !== undefined) need('boolean', 'options.joinDuplicateHeaders', joinDuplicateHeaders);
+  if (options.maxHeaderSize !== undefined) needInteger('maxHeaderSize', options.maxHeaderSize, 0);
+}
+
 class ClientRequest extends OutgoingMessage {
   constructor(given, more, callback) {
     super();
     const options = optionsOf(given, more);
-    this.method = (options.method ?? 'GET').toUpperCase();
-    this.path = options.path ?? '/';
-    this.host = options.host ?? options.hostname ?? 'localhost';
-    this.protocol = options.protocol ?? 'http:';
-    this.aborted = false;
-    for (const [name, value] of Object.entries(options.headers ?? {})) this.setHeader(name, value);
+    checkRequest(options);
+    this.host = needHost(options, 'hostname') || needHost(options, 'host') || 'localhost';
+    this.method = needMethod(options);
+    this.path = options.path || '/';
+    this.protocol = options.protocol ?? options.defaultProtocol ?? 'http:';
+    this.agent = options.agent ?? (options.agent === false ? new Agent() : globalAgent);
+    this.aborted = this.reusedSocket = false;
+    this.res = null;
+    if (options.timeout !== undefined) this.timeout = needInteger('timeout', options.timeout, 0);
+    this.useChunkedEncodingByDefault = !['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'].includes(this.method);
+    for (const [name, value] of pairsOf(options.headers)) this.setHeader(name, value);
+    this.#addDefaults(options);
     const listener = typeof more === 'function' ? more : callback;
     if (listener) this.once('response', listener);
+    if (!this.#connect(options)) return;
     setImmediate(() => {
-      if (!this.destroyed) this.destroy(Object.assign(fail(Error, 'ENETUNREACH', 'no network in this sandbox'), { syscall: 'connect', address: this.host }));
+      if (!this.destroyed) this.destroy(Object.assign(new Error('no network in this sandbox'), { code: 'ENETUNREACH', syscall: 'connect', address: this.host }));
     });
+  }
+  // A connection that the program makes itself may tell an error of its own; an answer is read from none. False: there will be no connection.
+  #connect(options) {
+    const { agent } = this;
+    const take = (error, socket) => {
+      if (error) this.destroy(error);
+      else if (socket) this.onSocket(socket);
+    };
+    if (typeof options.createConnection !== 'function') {
+      if (typeof agent.createSocket === 'function') agent.createSocket(this, options, take);
+      else if (agent.createConnection && agent.createConnection !== Agent.prototype.createConnection) take(null, agent.createConnection(options, take));
+      return true;
+    }
+    const socket = options.createConnection(options, take);
+    if (socket) this.onSocket(socket);
+    return Boolean(socket);
+  }
+  onSocket(socket) {
+    this.socket = socket;
+    socket.on?.('error', (error) => this.destroy(error));
+    process.nextTick(() => this.emit('socket', socket));
+  }
+  _destroy(error, callback) {
+    const failure = error ?? (this.res ? null : Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
+    callback(failure);
+  }
+  #addDefaults({ setHost = true, port, defaultPort, auth }) {
+    if (setHost && !this.hasHeader('host')) {
+      const isUsual = !port || Number(port) === (defaultPort ?? (this.protocol === 'https:' ? 443 : 80));
+      const host = net.isIPv6(this.host) ? `[${this.host}]` : this.host;
+      this.setHeader('Host', isUsual ? host : `${host}:${port}`);
+    }
+    if (auth && !this.hasHeader('authorization')) this.setHeader('Authorization', `Basic ${Buffer.from(auth).toString('base64')}`);
+  }
+  _implicitHeader() {
+    this._storeHeader(`${this.method} ${this.path} HTTP/1.1\r\n`);
   }
   _write(_chunk, _encoding, callback) {
     callback();
   }
+  _final(callback) {
+    callback();
+  }
   abort() {
+    if (this.aborted) return;
     this.aborted = true;
+    process.nextTick(() => this.emit('abort'));
     this.destroy();
   }
   setNoDelay() {}
@@ -208,14 +214,22 @@ class Agent extends require('events') {
     this.protocol = 'http:';
     this.defaultPort = 80;
   }
-  getName(options = {}) {
-    return `${options.host ?? 'localhost'}:${options.port ?? ''}:${options.localAddress ?? ''}`;
+  getName({ host, port, localAddress, family, socketPath } = {}) {
+    const rest = `${family === 4 || family === 6 ? `:${family}` : ''}${socketPath ? `:${socketPath}` : ''}`;
+    return `${host || 'localhost'}:${port || ''}:${localAddress || ''}${rest}`;
+  }
+  // What asks waits, for there is nothing that it could be given.
+  addRequest(request, options, port, localAddress) {
+    const name = this.getName(typeof options === 'string' ? { host: options, port, localAddress } : { ...options, ...this.options });
+    (this.requests[name] ??= []).push(request);
   }
   createConnection(...values) {
     return net.connect(...values);
   }
   destroy() {}
 }
+
+const globalAgent = new Agent({ keepAlive: true });
 
 const request = (...values) => new ClientRequest(...values);
 function get(...values) {
@@ -236,9 +250,13 @@ module.exports = {
   createServer: (options, listener) => new Server(options, listener),
   request,
   get,
-  globalAgent: new Agent({ keepAlive: true }),
+  globalAgent,
   maxHeaderSize: 16384,
   validateHeaderName,
   validateHeaderValue,
-  setMaxIdleHTTPParsers() {},
+  setMaxIdleHTTPParsers(max) {
+    need('number', 'max', max);
+    if (!Number.isInteger(max)) throw outOfRange('max', 'an integer', max);
+    require('_http_common').parsers.max = needInteger('max', max, 1);
+  },
 };

@@ -10,5 +10,20 @@ class Agent extends http.Agent {
   }
 }
 
-const { ClientRequest, Server, createServer, request, get } = http;
-module.exports = { Agent, ClientRequest, Server, createServer, request, get, globalAgent: new Agent({ keepAlive: true }) };
+const { ClientRequest, Server, createServer } = http;
+const globalAgent = new Agent({ keepAlive: true });
+
+// The options that stand first, or second after a URL, with what is usual for `https`.
+function usual(values) {
+  const [first, second, ...rest] = values;
+  const preset = { defaultProtocol: 'https:', defaultPort: 443 };
+  if (typeof first === 'string' || first instanceof URL) {
+    const options = typeof second === 'object' && second !== null ? second : {};
+    return [first, { ...preset, ...options }, ...(typeof second === 'function' ? [second] : rest)];
+  }
+  return [{ ...preset, ...first }, second, ...rest];
+}
+
+const request = (...values) => http.request(...usual(values));
+const get = (...values) => http.get(...usual(values));
+module.exports = { Agent, ClientRequest, Server, createServer, request, get, globalAgent };

@@ -11,9 +11,45 @@ const MEMORY = 2 ** 32;
 
 const home = () => process.env.HOME ?? '/tmp';
 
+const refuse = (Kind, code, message, more) => {
+  throw Object.assign(new Kind(message), { code, ...more });
+};
+function checkInteger(name, value, least, most) {
+  const { received } = require('internal/received');
+  if (typeof value !== 'number') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type number. Received ${received(value)}`);
+  const range = !Number.isInteger(value) ? 'an integer' : value < least || value > most ? `>= ${least} && <= ${most}` : undefined;
+  if (range) refuse(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${shared.inspect(value, { numericSeparator: true })}`);
+}
+
+// Of the one process; nothing comes of it.
+let ownPriority = 0;
+function checkProcess(pid, syscall) {
+  checkInteger('pid', pid, -(2 ** 31), 2 ** 31 - 1);
+  if (pid === 0 || pid === process.pid) return;
+  const info = { errno: -3, code: 'ESRCH', message: 'no such process', syscall };
+  refuse(Error, 'ERR_SYSTEM_ERROR', `A system error occurred: ${syscall} returned ESRCH (no such process)`, { name: 'SystemError', info, errno: -3, syscall });
+}
+function getPriority(pid = 0) {
+  checkProcess(pid, 'uv_os_getpriority');
+  return ownPriority;
+}
+function setPriority(pid, given) {
+  if (given === undefined) [pid, given] = [0, pid];
+  checkInteger('pid', pid, -(2 ** 31), 2 ** 31 - 1);
+  checkInteger('priority', given, priority.PRIORITY_HIGHEST, priority.PRIORITY_LOW);
+  checkProcess(pid, 'uv_os_setpriority');
+  ownPriority = given;
+}
+
+function userInfo(options) {
+  const user = { uid: 1000, gid: 1000, username: 'sandbox', homedir: home(), shell: '/bin/sh' };
+  if (options?.encoding !== 'buffer') return user;
+  return Object.fromEntries(Object.entries(user).map(([name, value]) => [name, typeof value === 'string' ? Buffer.from(value) : value]));
+}
+
+const temporary = () => process.env.TMPDIR || process.env.TMP || process.env.TEMP || '/tmp';
+
 module.exports = {
-  EOL: '\n',
-  devNull: '/dev/null',
   constants: { UV_UDP_REUSEADDR: 4, signals, errno: errors, priority, dlopen: {} },
   arch: () => process.arch,
   platform: () => process.platform,
@@ -23,7 +59,7 @@ module.exports = {
   machine: () => 'wasm32',
   hostname: () => process.env.HOSTNAME ?? 'dormouse',
   homedir: home,
-  tmpdir: () => (process.env.TMPDIR ?? '/tmp').replace(/(?<=.)\/$/, ''),
+  tmpdir: () => temporary().replace(/(?<=.)\/$/, ''),
   endianness: () => 'LE',
   cpus: () => [{ model: 'WebAssembly', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }],
   availableParallelism: () => 1,
@@ -32,7 +68,13 @@ module.exports = {
   totalmem: () => MEMORY,
   freemem: () => MEMORY - process.memoryUsage().rss,
   networkInterfaces: () => ({}),
-  userInfo: () => ({ uid: 1000, gid: 1000, username: 'sandbox', homedir: home(), shell: '/bin/sh' }),
-  getPriority: () => 0,
-  setPriority() {},
+  userInfo,
+  getPriority,
+  setPriority,
 };
+for (const [name, value] of [['EOL', '\n'], ['devNull', '/dev/null']]) Object.defineProperty(module.exports, name, { value, enumerable: true, configurable: true });
+// As texts and numbers they are what they would give.
+for (const name of ['arch', 'platform', 'type', 'release', 'version', 'machine', 'hostname', 'homedir', 'tmpdir', 'endianness', 'availableParallelism', 'uptime', 'totalmem', 'freemem']) {
+  const { [name]: ask } = module.exports;
+  Object.defineProperty(ask, Symbol.toPrimitive, { value: () => ask(), configurable: true });
+}

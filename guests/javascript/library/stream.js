@@ -1,12 +1,18 @@
 // The module `stream`: that of the package `readable-stream`, with the bridges to streams of the web.
 'use strict';
 const { Buffer } = require('buffer');
+const { AbortError, codes } = require('readable-stream/lib/ours/errors.js');
+// The package makes this error without `new`, too, and takes its class when it is evaluated.
+const MultipleCallback = codes.ERR_MULTIPLE_CALLBACK;
+codes.ERR_MULTIPLE_CALLBACK = function () {
+  return new MultipleCallback();
+};
 const Stream = require('readable-stream');
-const { ReadableStream, WritableStream } = require('web-streams-polyfill/dist/ponyfill.js');
+const { ReadableStream, WritableStream } = require('internal/web_streams');
 const { Readable, Writable, Duplex } = Stream;
 
-// The package compares with the class that it knows as a buffer's.
-Stream._isUint8Array = (value) => value instanceof Uint8Array;
+// The package compares with the class that it knows as a buffer's. Views of other kinds are bytes, too.
+Stream._isUint8Array = (value) => ArrayBuffer.isView(value);
 Stream._uint8ArrayToBuffer = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength);
 
 Readable.toWeb = (readable) => {
@@ -29,7 +35,7 @@ Readable.fromWeb = (stream, options) => {
     async read() {
       try {
         const { value, done } = await reader.read();
-        this.push(done ? null : ArrayBuffer.isView(value) && !this.readableObjectMode ? Stream._uint8ArrayToBuffer(value) : value);
+        this.push(done ? null : value);
       } catch (error) {
         this.destroy(error);
       }
@@ -58,4 +64,21 @@ Writable.fromWeb = (stream, options) => {
 Duplex.toWeb = (duplex) => ({ readable: Readable.toWeb(duplex), writable: Writable.toWeb(duplex) });
 Duplex.fromWeb = ({ readable, writable }, options) => Duplex.from({ readable: Readable.fromWeb(readable, options), writable: Writable.fromWeb(writable, options) });
 
+// The one of Readable knows nothing of writes that wait, whose callbacks have to hear of it.
+Duplex.prototype.destroy = Writable.prototype.destroy;
+
+// What is not finished is destroyed with an error, as by an abort.
+for (const { prototype } of [Writable, Duplex]) {
+  Object.defineProperty(prototype, Symbol.asyncDispose, {
+    value() {
+      const isOver = this.destroyed || this.writableFinished;
+      if (!isOver) this.destroy(new AbortError());
+      return new Promise((resolve, reject) => Stream.finished(this, (error) => (error && error.name !== 'AbortError' ? reject(error) : resolve(null))));
+    },
+    writable: true,
+    configurable: true,
+  });
+}
+
+Object.defineProperty(Stream, 'duplexPair', { get: () => require('internal/duplex_pair').duplexPair, enumerable: true, configurable: true });
 module.exports = Stream;

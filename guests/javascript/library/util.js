@@ -3,6 +3,7 @@
 const { received } = require('internal/received');
 const { Buffer } = require('buffer');
 const { format, inspect } = shared;
+const { withoutEscapes } = shared.layout;
 const isDeepEqual = require('internal/equal');
 const types = require('util/types');
 
@@ -12,6 +13,10 @@ function refuse(Kind, code, message) {
 
 function needFunction(name, value) {
   if (typeof value !== 'function') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type function. Received ${received(value)}`);
+}
+
+function needString(name, value) {
+  if (typeof value !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" argument must be of type string. Received ${received(value)}`);
 }
 
 const promisified = Symbol.for('nodejs.util.promisify.custom');
@@ -47,54 +52,75 @@ function callbackify(work) {
 
 function inherits(constructor, parent) {
   needFunction('ctor', constructor);
-  needFunction('superCtor', parent);
+  if (parent === undefined || parent === null) needFunction('superCtor', parent);
+  if (parent.prototype === undefined) refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "superCtor.prototype" property must be of type object. Received ${received(parent.prototype)}`);
   Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
 }
 
 const told = new Set();
 function deprecate(work, message, code) {
-  if (process.noDeprecation) return work;
+  if (code !== undefined) needString('code', code);
   let warned = false;
-  return function (...values) {
-    if (!warned && !told.has(code ?? message)) {
-      warned = true;
-      told.add(code ?? message);
-      process.emitWarning(message, 'DeprecationWarning', code);
-    }
-    return new.target ? Reflect.construct(work, values, new.target) : work.apply(this, values);
+  const warn = () => {
+    if (warned || process.noDeprecation || (code !== undefined && told.has(code))) return;
+    warned = true;
+    if (code !== undefined) told.add(code);
+    process.emitWarning(message, 'DeprecationWarning', code, deprecated);
   };
+  function deprecated(...values) {
+    warn();
+    return new.target ? Reflect.construct(work, values, new.target) : work.apply(this, values);
+  }
+  Object.setPrototypeOf(deprecated, work);
+  if (work.prototype) deprecated.prototype = work.prototype;
+  return Object.defineProperty(deprecated, 'length', { ...Object.getOwnPropertyDescriptor(work, 'length') });
 }
 
-// Escapes of a terminal: colours, and what moves the cursor.
-const escapes = /[\u001b\u009b](?:\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[[\]()#;?]*(?:\d{1,4}(?:[;:]\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~])/g;
 function stripVTControlCharacters(text) {
-  if (typeof text !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "str" argument must be of type string. Received ${received(text)}`);
-  return text.replace(escapes, '');
+  needString('str', text);
+  return withoutEscapes(text);
 }
 
-inspect.colors ??= Object.assign(Object.create(null), {
-  reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], blink: [5, 25], inverse: [7, 27], hidden: [8, 28], strikethrough: [9, 29], doubleunderline: [21, 24],
-  black: [30, 39], red: [31, 39], green: [32, 39], yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39], gray: [90, 39], grey: [90, 39],
-  bgBlack: [40, 49], bgRed: [41, 49], bgGreen: [42, 49], bgYellow: [43, 49], bgBlue: [44, 49], bgMagenta: [45, 49], bgCyan: [46, 49], bgWhite: [47, 49], bgGray: [100, 49],
-  redBright: [91, 39], greenBright: [92, 39], yellowBright: [93, 39], blueBright: [94, 39], magentaBright: [95, 39], cyanBright: [96, 39], whiteBright: [97, 39],
-  framed: [51, 54], overlined: [53, 55],
-});
-inspect.styles ??= Object.assign(Object.create(null), { special: 'cyan', number: 'yellow', bigint: 'yellow', boolean: 'yellow', undefined: 'grey', null: 'bold', string: 'green', symbol: 'green', date: 'magenta', regexp: 'red', module: 'underline' });
+function codesOf(name) {
+  const codes = typeof name === 'string' ? inspect.colors[name] : undefined;
+  if (codes) return codes;
+  const known = Object.keys(inspect.colors).map((each) => `'${each}'`);
+  refuse(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'format' must be one of: ${known.join(', ')}. Received ${inspect(name)}`);
+}
+
+const isStream = (value) => typeof value === 'object' && value !== null && (typeof value.write === 'function' || typeof value.pipe === 'function' || typeof value.getReader === 'function' || typeof value.getWriter === 'function');
+function hasColours(stream) {
+  const { FORCE_COLOR, NO_COLOR, NODE_DISABLE_COLORS } = process.env;
+  if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0';
+  return Boolean(stream?.isTTY) && !NO_COLOR && !NODE_DISABLE_COLORS;
+}
 
 // A stream that is no terminal gets no colours, unless it is not looked at.
 function styleText(style, text, { validateStream = true, stream = process.stdout } = {}) {
-  if (typeof text !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "text" argument must be of type string. Received ${received(text)}`);
+  needString('text', text);
+  if (typeof validateStream !== 'boolean') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "options.validateStream" property must be of type boolean. Received ${received(validateStream)}`);
+  if (validateStream && !isStream(stream)) refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "stream" argument must be an instance of ReadableStream, WritableStream, or Stream. Received ${received(stream)}`);
   let [before, after] = ['', ''];
-  for (const name of [style].flat()) {
+  for (const name of Array.isArray(style) ? style : [style]) {
     if (name === 'none') continue;
-    const codes = inspect.colors[name];
-    if (!codes) refuse(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'format' must be one of: ${Object.keys(inspect.colors).join(', ')}. Received ${inspect(name)}`);
-    before += `\u001b[${codes[0]}m`;
-    after = `\u001b[${codes[1]}m${after}`;
+    const [start, end] = codesOf(name);
+    before += `\u001b[${start}m`;
+    after = `\u001b[${end}m${after}`;
   }
-  const colours = !validateStream || (process.env.FORCE_COLOR && process.env.FORCE_COLOR !== '0') || (stream?.isTTY && !process.env.NO_COLOR);
-  return colours ? before + text + after : text;
+  return !validateStream || hasColours(stream) ? before + text + after : text;
+}
+
+function formatWithOptions(options, ...values) {
+  if (typeof options !== 'object' || options === null) refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "inspectOptions" argument must be of type object. Received ${received(options)}`);
+  return format(values, options);
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+function log(...values) {
+  const now = new Date();
+  const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map((each) => `${each}`.padStart(2, '0')).join(':');
+  console.log('%s - %s', `${now.getDate()} ${months[now.getMonth()]} ${time}`, format(values));
 }
 
 function debuglog(section) {
@@ -139,13 +165,14 @@ class MIMEType {
 module.exports = {
   inspect,
   format: (...values) => format(values),
-  formatWithOptions: (_options, ...values) => format(values),
+  formatWithOptions,
   promisify,
   callbackify,
   inherits,
   deprecate,
   debuglog,
   debug: debuglog,
+  log,
   isDeepStrictEqual: (left, right) => isDeepEqual(left, right, true),
   stripVTControlCharacters,
   styleText,
@@ -182,6 +209,7 @@ module.exports = {
 };
 
 function parseEnv(text) {
+  needString('content', text);
   const result = {};
   const line = /^\s*(?:export\s+)?([\w.-]+)\s*=[^\S\n]*("(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|[^\n#]*)/gm;
   for (const [, name, given] of `${text}`.matchAll(line)) {

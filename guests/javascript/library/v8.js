@@ -2,9 +2,40 @@
 'use strict';
 const { Buffer } = require('buffer');
 
+const refuse = (Kind, code, message) => {
+  throw Object.assign(new Kind(message), { code });
+};
+
 function getHeapStatistics() {
-  const { heapTotal, heapUsed } = process.memoryUsage();
-  return { total_heap_size: heapTotal, used_heap_size: heapUsed, heap_size_limit: 2 ** 32, total_available_size: 2 ** 32 - heapUsed, malloced_memory: heapUsed, number_of_native_contexts: 1 };
+  const { heapTotal, heapUsed, external } = process.memoryUsage();
+  return {
+    total_heap_size: heapTotal, total_heap_size_executable: 0, total_physical_size: heapTotal, total_available_size: 2 ** 32 - heapUsed, used_heap_size: heapUsed, heap_size_limit: 2 ** 32, malloced_memory: heapUsed, peak_malloced_memory: heapUsed,
+    does_zap_garbage: 0, number_of_native_contexts: 1, number_of_detached_contexts: 0, total_global_handles_size: 0, used_global_handles_size: 0, external_memory: external,
+  };
+}
+
+const spaces = ['read_only', 'new', 'old', 'code', 'shared', 'new_large_object', 'large_object', 'code_large_object', 'shared_large_object'];
+const getHeapSpaceStatistics = () => spaces.map((name) => ({ space_name: `${name}_space`, space_size: 0, space_used_size: 0, space_available_size: 0, physical_space_size: 0 }));
+
+function setFlagsFromString(flags) {
+  const { received } = require('internal/received');
+  if (typeof flags !== 'string') refuse(TypeError, 'ERR_INVALID_ARG_TYPE', `The "flags" argument must be of type string. Received ${received(flags)}`);
+}
+
+// Nobody builds a snapshot from here.
+const notBuilding = () => refuse(Error, 'ERR_NOT_BUILDING_SNAPSHOT', 'Operation cannot be invoked when not building startup snapshot');
+
+class GCProfiler {
+  #since;
+  start() {
+    this.#since ??= performance.now();
+  }
+  stop() {
+    if (this.#since === undefined) return undefined;
+    const profile = { version: 1, startTime: this.#since, statistics: [], endTime: performance.now() };
+    this.#since = undefined;
+    return profile;
+  }
 }
 
 // As JSON, with a name for what JSON has none for.
@@ -84,11 +115,12 @@ function unpack(text) {
 
 module.exports = {
   getHeapStatistics,
-  getHeapSpaceStatistics: () => [],
-  getHeapCodeStatistics: () => ({ code_and_metadata_size: 0, bytecode_and_metadata_size: 0, external_script_source_size: 0 }),
-  setFlagsFromString() {},
+  getHeapSpaceStatistics,
+  getHeapCodeStatistics: () => ({ code_and_metadata_size: 0, bytecode_and_metadata_size: 0, external_script_source_size: 0, cpu_profiler_metadata_size: 0 }),
+  setFlagsFromString,
   serialize: (value) => Buffer.from(pack(value)),
   deserialize: (bytes) => unpack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
-  startupSnapshot: { isBuildingSnapshot: () => false },
+  startupSnapshot: { isBuildingSnapshot: () => false, addSerializeCallback: notBuilding, addDeserializeCallback: notBuilding, setDeserializeMainFunction: notBuilding },
+  GCProfiler,
   cachedDataVersionTag: () => 0,
 };

@@ -1,81 +1,117 @@
-// The module `vm`: scripts in this context, and in contexts of their own, which have the language's objects and the properties of an
-// object as their globals. What a script adds to its globals is the object's when the script ends; from then on both sides see what the
-// other does to it. It is no boundary of security, as it is none in Node.js; the sandbox is one.
+// The module `vm`: scripts in this context, and in contexts of their own, which have the language's objects, and whose globals are the
+// properties of an object. It is no boundary of security, as it is none in Node.js; the sandbox is one.
 'use strict';
 const { Buffer } = require('buffer');
+const { error, need, needInteger, needObject, outOfRange, wrongType, wrongValue } = require('internal/arguments');
 const { realm, realmGlobal, runScript } = native;
-const { liveGetters } = shared;
 
-// The realm of a context, by the object that it was made of.
-const realms = new WeakMap();
-// How long a script may run, in milliseconds; 0: as long as the run.
-function timeOf({ timeout } = {}) {
-  if (timeout === undefined) return 0;
-  if (typeof timeout !== 'number') fail('ERR_INVALID_ARG_TYPE', 'The "options.timeout" property must be of type number.');
-  if (Number.isInteger(timeout) && timeout > 0) return timeout;
-  throw Object.assign(new RangeError(`The value of "options.timeout" is out of range. It must be > 0 && < 4294967296. Received ${timeout}`), { code: 'ERR_OUT_OF_RANGE' });
-}
-const optionsOf = (given) => (typeof given === 'string' ? { filename: given } : given ?? {});
+const constants = Object.freeze(
+  Object.assign(Object.create(null), { USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') }),
+);
 
-function fail(code, message) {
-  throw Object.assign(new TypeError(message), { code });
-}
-
-function createContext(object = {}) {
-  if (realms.has(object)) return object;
-  const made = realm();
-  const global = realmGlobal(made);
-  realms.set(object, { made, global, language: new Set(Reflect.ownKeys(global)), live: new Set() });
+// Marks an object as a context: its realm goes when it does.
+class Mark extends function (object) {
   return object;
+} {
+  #realm;
+  constructor(object, made) {
+    super(object);
+    this.#realm = made;
+  }
+  static realmOf(object) {
+    return #realm in object ? object.#realm : undefined;
+  }
+}
+// Objects that take no mark.
+const closed = new WeakMap();
+const realmOf = (object) => Mark.realmOf(object) ?? closed.get(object);
+
+function mark(object, made) {
+  if (Object.isExtensible(object)) new Mark(object, made);
+  else closed.set(object, made);
 }
 
-// A global of the context that is the object's property from now on: what either side does is seen by the other.
-function share(object, global, live, name) {
-  const property = { get: () => global[name], set: (value) => Reflect.set(global, name, value), enumerable: true, configurable: true };
-  if (!Reflect.defineProperty(object, name, property)) return;
-  live.add(name);
-  liveGetters.add(property.get);
+const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+function createContext(object = {}, options = {}) {
+  if (object !== constants.DONT_CONTEXTIFY && !isObject(object)) throw wrongType('contextObject', 'of type object', object);
+  if (isObject(object) && realmOf(object)) return object;
+  checkContext(options, 'name', 'origin');
+  if (object !== constants.DONT_CONTEXTIFY) {
+    mark(object, realm(object));
+    return object;
+  }
+  const made = realm(undefined);
+  const global = realmGlobal(made);
+  mark(global, made);
+  return global;
 }
 
-function forget(object, live, name) {
-  live.delete(name);
-  Reflect.deleteProperty(object, name);
+function checkContext(options, ...texts) {
+  needObject('options', options);
+  for (const name of texts) if (options[name] !== undefined) need('string', `options.${name}`, options[name]);
+  const { codeGeneration, microtaskMode } = options;
+  if (codeGeneration !== undefined) {
+    needObject('options.codeGeneration', codeGeneration);
+    for (const name of ['strings', 'wasm']) if (codeGeneration[name] !== undefined) need('boolean', `options.codeGeneration.${name}`, codeGeneration[name]);
+  }
+  if (microtaskMode !== undefined && microtaskMode !== 'afterEvaluate') throw wrongValue('options.microtaskMode', microtaskMode, "must be one of: 'afterEvaluate', undefined");
 }
 
 function isContext(object) {
-  if ((typeof object !== 'object' && typeof object !== 'function') || object === null) fail('ERR_INVALID_ARG_TYPE', 'The "object" argument must be of type object.');
-  return realms.has(object);
+  if (!isObject(object)) throw wrongType('object', 'of type object', object);
+  return realmOf(object) !== undefined;
+}
+
+// How long a script may run, in milliseconds; 0: as long as the run.
+function timeOf(options) {
+  needObject('options', options);
+  const { timeout, displayErrors, breakOnSigint } = options;
+  if (timeout !== undefined) needInteger('options.timeout', timeout, 1, 2 ** 32 - 1);
+  for (const [name, value] of Object.entries({ displayErrors, breakOnSigint })) if (value !== undefined) need('boolean', `options.${name}`, value);
+  return timeout ?? 0;
+}
+
+function needOffset(name, value = 0) {
+  need('number', name, value);
+  if (!Number.isInteger(value)) throw outOfRange(name, 'an integer', value);
+  if (value !== (value | 0)) throw outOfRange(name, '>= -2147483648 && <= 2147483647', value);
+}
+
+const optionsOf = (given) => (typeof given === 'string' ? { filename: given } : given);
+
+// The name of a script, of options that are right.
+function nameOf(given = {}) {
+  const options = needObject('options', optionsOf(given));
+  const { filename = 'evalmachine.<anonymous>', cachedData, produceCachedData } = options;
+  need('string', 'options.filename', filename);
+  needOffset('options.lineOffset', options.lineOffset);
+  needOffset('options.columnOffset', options.columnOffset);
+  if (cachedData !== undefined && !ArrayBuffer.isView(cachedData)) throw wrongType('options.cachedData', 'an instance of Buffer, TypedArray, or DataView', cachedData);
+  if (produceCachedData !== undefined) need('boolean', 'options.produceCachedData', produceCachedData);
+  return filename;
 }
 
 class Script {
   #source;
   #name;
-  cachedDataRejected = false;
-  constructor(source, options) {
+  constructor(source, options = {}) {
     this.#source = `${source}`;
-    this.#name = optionsOf(options).filename ?? 'evalmachine.<anonymous>';
+    this.#name = nameOf(options);
+    this.cachedDataRejected = options?.cachedData ? false : undefined;
+    this.sourceMapURL = /^\/\/[#@] ?sourceMappingURL=(\S+)\s*$/m.exec(this.#source)?.[1];
     // What is no script is refused now.
     runScript(this.#source, this.#name, false, 0);
   }
-  runInThisContext(options) {
+  runInThisContext(options = {}) {
     return runScript(this.#source, this.#name, undefined, timeOf(options));
   }
-  runInContext(object, options) {
-    if (!isContext(object)) fail('ERR_INVALID_ARG_TYPE', 'The "contextifiedObject" argument must be an vm.Context');
-    const { made, global, language, live } = realms.get(object);
-    const time = timeOf(options);
-    // What the language does not let be replaced stays.
-    const given = Reflect.ownKeys(object).filter((name) => live.has(name) || Reflect.set(global, name, object[name]));
-    try {
-      return runScript(this.#source, this.#name, made, time);
-    } finally {
-      for (const name of given) if (!Object.hasOwn(global, name)) forget(object, live, name);
-      for (const name of Reflect.ownKeys(global)) {
-        if (!live.has(name) && (!language.has(name) || Object.hasOwn(object, name))) share(object, global, live, name);
-      }
-    }
+  runInContext(object, options = {}) {
+    if (!isContext(object)) throw error(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "contextifiedObject" argument must be an vm.Context');
+    return runScript(this.#source, this.#name, realmOf(object), timeOf(options));
   }
-  runInNewContext(object = {}, options = undefined) {
+  runInNewContext(object = {}, options = {}) {
+    checkContext(options, 'contextName', 'contextOrigin');
     return this.runInContext(createContext(object), options);
   }
   createCachedData() {
@@ -83,14 +119,47 @@ class Script {
   }
 }
 
+function compileFunction(body, names = [], options = {}) {
+  need('string', 'code', body);
+  if (!Array.isArray(names)) throw wrongType('params', 'an instance of Array', names);
+  names.forEach((name, at) => need('string', `params[${at}]`, name));
+  const { parsingContext, contextExtensions } = options;
+  const filename = nameOf({ ...options, filename: options.filename ?? '' });
+  if (parsingContext !== undefined && (!isObject(parsingContext) || !isContext(parsingContext))) throw wrongType('options.parsingContext', 'an instance of Context', parsingContext);
+  if (contextExtensions !== undefined && !Array.isArray(contextExtensions)) throw wrongType('options.contextExtensions', 'an instance of Array', contextExtensions);
+  contextExtensions?.forEach((each, at) => {
+    if (!isObject(each)) throw wrongType(`options.contextExtensions[${at}]`, 'of type object', each);
+  });
+  // The text is a body by itself, and not the end of one.
+  new Function(...names, body);
+  return runScript(`(function (${names.join(',')}) {\n${body}\n})`, filename, parsingContext && realmOf(parsingContext), 0);
+}
+
+async function measure() {
+  const estimate = process.memoryUsage().heapUsed;
+  return { total: { jsMemoryEstimate: estimate, jsMemoryRange: [estimate, estimate] } };
+}
+
+function measureMemory(options = {}) {
+  needObject('options', options);
+  const { mode = 'summary', execution = 'default' } = options;
+  if (!['summary', 'detailed'].includes(mode)) throw wrongValue('options.mode', mode, "must be one of: 'summary', 'detailed'");
+  if (!['default', 'eager'].includes(execution)) throw wrongValue('options.execution', execution, "must be one of: 'default', 'eager'");
+  return measure();
+}
+
 module.exports = {
   Script,
   createContext,
+  createScript: (source, options) => new Script(source, options),
   isContext,
-  runInThisContext: (source, options) => new Script(source, options).runInThisContext(optionsOf(options)),
-  runInContext: (source, object, options) => new Script(source, options).runInContext(object, optionsOf(options)),
-  runInNewContext: (source, object, options) => new Script(source, options).runInNewContext(object, optionsOf(options)),
-  compileFunction: (body, names = [], options = {}) => runScript(`(function (${names.join(', ')}) {${body}\n})`, options.filename ?? '', undefined, 0),
-  measureMemory: async () => ({ total: { jsMemoryEstimate: process.memoryUsage().heapUsed } }),
-  constants: { USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') },
+  runInThisContext: (source, options = {}) => new Script(source, options).runInThisContext(optionsOf(options)),
+  runInContext(source, object, options = {}) {
+    if (!isContext(object)) throw error(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "contextifiedObject" argument must be an vm.Context');
+    return new Script(source, options).runInContext(object, optionsOf(options));
+  },
+  runInNewContext: (source, object, options = {}) => new Script(source, options).runInNewContext(object, optionsOf(options)),
+  compileFunction,
+  measureMemory,
+  constants,
 };

@@ -1,27 +1,44 @@
-//! AES in the modes that people use: CBC with PKCS#7 padding, CTR, ECB, and GCM, whose tag is made while bytes pass.
+//! AES in the modes that people use: CBC and ECB with PKCS#7 padding, CTR, CFB and OFB; triple DES in CBC and ECB; and what makes a tag, which
+//! is `sealed.rs`.
 
 use aes::{Aes128, Aes192, Aes256};
 use cipher::generic_array::GenericArray;
 use cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
+use des::TdesEde3;
 use subtle::ConstantTimeEq as _;
 
 use crate::border::{bytes, end, give, place, text};
+use crate::sealed::Sealed;
 
-/// Bytes of a block of AES.
-const BLOCK: usize = 16;
+/// Bytes of a block of AES, the longest.
+pub(crate) const BLOCK: usize = 16;
 
-type Block = [u8; BLOCK];
+/// A block, of which the first bytes count where a cipher has shorter ones.
+pub(crate) type Block = [u8; BLOCK];
 
-enum Key {
+pub(crate) enum Key {
     Aes128(Aes128),
     Aes192(Aes192),
     Aes256(Aes256),
+    Des(Box<TdesEde3>),
+}
+
+/// Encrypts or decrypts a block with whatever key there is.
+macro_rules! pass {
+    ($key:expr, $block:expr, $action:ident) => {{
+        let length = $key.block();
+        let block = &mut $block[..length];
+        match $key {
+            Key::Aes128(key) => key.$action(GenericArray::from_mut_slice(block)),
+            Key::Aes192(key) => key.$action(GenericArray::from_mut_slice(block)),
+            Key::Aes256(key) => key.$action(GenericArray::from_mut_slice(block)),
+            Key::Des(key) => key.$action(GenericArray::from_mut_slice(block)),
+        }
+    }};
 }
 
 impl Key {
-    fn new(key: &[u8]) -> Option<Self> {
+    fn aes(key: &[u8]) -> Option<Self> {
         match key.len() {
             16 => Aes128::new_from_slice(key).ok().map(Self::Aes128),
             24 => Aes192::new_from_slice(key).ok().map(Self::Aes192),
@@ -30,28 +47,24 @@ impl Key {
         }
     }
 
-    fn encrypt(&self, block: &mut Block) {
-        let block = GenericArray::from_mut_slice(block);
-        match self {
-            Self::Aes128(key) => key.encrypt_block(block),
-            Self::Aes192(key) => key.encrypt_block(block),
-            Self::Aes256(key) => key.encrypt_block(block),
-        }
+    /// Bytes of a block.
+    fn block(&self) -> usize {
+        if matches!(self, Self::Des(_)) { 8 } else { BLOCK }
+    }
+
+    pub(crate) fn encrypt(&self, block: &mut Block) {
+        pass!(self, block, encrypt_block);
     }
 
     fn decrypt(&self, block: &mut Block) {
-        let block = GenericArray::from_mut_slice(block);
-        match self {
-            Self::Aes128(key) => key.decrypt_block(block),
-            Self::Aes192(key) => key.decrypt_block(block),
-            Self::Aes256(key) => key.decrypt_block(block),
-        }
+        pass!(self, block, decrypt_block);
     }
 }
 
 /// Bytes that are encrypted or decrypted.
 pub struct Cipher {
-    key: Key,
+    /// None: the mode has its own.
+    key: Option<Key>,
     decrypts: bool,
     mode: Mode,
     /// What is less than a block, or, where padding is taken off, the last block.
@@ -61,82 +74,23 @@ pub struct Cipher {
 enum Mode {
     Ecb { pads: bool },
     Cbc { last: Block, pads: bool },
-    Ctr { counter: Block, stream: Block, used: usize },
-    Gcm(Box<Gcm>),
+    Stream { kind: Feed, register: Block, stream: Block, used: usize },
+    Sealed(Box<Sealed>),
 }
 
-/// GCM (NIST SP 800-38D).
-struct Gcm {
-    hash: GHash,
-    /// The block that the tag is masked with.
-    mask: Block,
-    counter: Block,
-    stream: Block,
-    used: usize,
-    /// Bytes of additional data and of the text, and what of them is less than a block.
-    additional: u64,
-    passed: u64,
-    part: Vec<u8>,
-}
-
-impl Gcm {
-    fn new(key: &Key, nonce: &[u8]) -> Self {
-        let mut secret = Block::default();
-        key.encrypt(&mut secret);
-        let hash = GHash::new(GenericArray::from_slice(&secret));
-        let mut counter = Block::default();
-        if nonce.len() == 12 {
-            counter[..12].copy_from_slice(nonce);
-            counter[15] = 1;
-        } else {
-            let mut of_nonce = hash.clone();
-            of_nonce.update_padded(nonce);
-            let mut lengths = Block::default();
-            lengths[8..].copy_from_slice(&(nonce.len() as u64 * 8).to_be_bytes());
-            of_nonce.update(&[*GenericArray::from_slice(&lengths)]);
-            counter = of_nonce.finalize().into();
-        }
-        let mut mask = counter;
-        key.encrypt(&mut mask);
-        Self {
-            hash,
-            mask,
-            counter,
-            stream: Block::default(),
-            used: BLOCK,
-            additional: 0,
-            passed: 0,
-            part: Vec::with_capacity(BLOCK),
-        }
-    }
-
-    fn hash(&mut self, bytes: &[u8]) {
-        self.part.extend_from_slice(bytes);
-        let whole = self.part.len() / BLOCK * BLOCK;
-        self.hash.update_padded(&self.part[..whole]);
-        self.part.drain(..whole);
-    }
-
-    /// What comes now is of another kind, and begins a block.
-    fn separate(&mut self) {
-        self.hash.update_padded(&self.part);
-        self.part.clear();
-    }
-
-    fn tag(mut self) -> Block {
-        self.separate();
-        let mut lengths = Block::default();
-        lengths[..8].copy_from_slice(&(self.additional * 8).to_be_bytes());
-        lengths[8..].copy_from_slice(&(self.passed * 8).to_be_bytes());
-        self.hash.update(&[*GenericArray::from_slice(&lengths)]);
-        let mut tag: Block = self.hash.finalize().into();
-        tag.iter_mut().zip(self.mask).for_each(|(byte, mask)| *byte ^= mask);
-        tag
-    }
+/// What the next block of a stream is made of.
+#[derive(Clone, Copy, PartialEq)]
+enum Feed {
+    /// A counter.
+    Ctr,
+    /// The block before.
+    Ofb,
+    /// What was encrypted with the block before; each byte has a block of its own with `one`.
+    Cfb { one: bool },
 }
 
 /// Adds one to the last `width` bytes of a counter.
-fn count(counter: &mut Block, width: usize) {
+pub(crate) fn count(counter: &mut Block, width: usize) {
     for byte in counter[BLOCK - width..].iter_mut().rev() {
         *byte = byte.wrapping_add(1);
         if *byte != 0 {
@@ -147,88 +101,98 @@ fn count(counter: &mut Block, width: usize) {
 
 impl Cipher {
     fn new(mode: &str, key: &[u8], start: &[u8], decrypts: bool) -> Option<Self> {
-        let key = Key::new(key)?;
-        let block = || Block::try_from(start).ok();
+        let made = |key, mode| Some(Self { key, decrypts, mode, rest: Vec::new() });
+        if mode == "chacha" {
+            return made(None, Mode::Sealed(Box::new(Sealed::chacha(key, start)?)));
+        }
+        let (key, mode) = match mode.strip_prefix("des-") {
+            Some(mode) => (Key::Des(Box::new(TdesEde3::new_from_slice(key).ok()?)), mode),
+            None => (Key::aes(key)?, mode),
+        };
+        let block = || {
+            let mut block = Block::default();
+            (start.len() == key.block()).then(|| block[..start.len()].copy_from_slice(start))?;
+            Some(block)
+        };
+        let stream = |kind| Some(Mode::Stream { kind, register: block()?, stream: block()?, used: BLOCK });
         let mode = match mode {
             "ecb" if start.is_empty() => Mode::Ecb { pads: true },
             "cbc" => Mode::Cbc { last: block()?, pads: true },
-            "ctr" => Mode::Ctr { counter: block()?, stream: Block::default(), used: BLOCK },
-            "gcm" if !start.is_empty() => Mode::Gcm(Box::new(Gcm::new(&key, start))),
+            "ctr" => stream(Feed::Ctr)?,
+            "ofb" => stream(Feed::Ofb)?,
+            "cfb" => stream(Feed::Cfb { one: false })?,
+            "cfb8" => stream(Feed::Cfb { one: true })?,
+            "gcm" if !start.is_empty() => Mode::Sealed(Box::new(Sealed::gcm(&key, start))),
             _ => return None,
         };
-        Some(Self { key, decrypts, mode, rest: Vec::new() })
+        made(Some(key), mode)
     }
 
     /// Encrypts or decrypts; at most a block more comes out than goes in.
     fn update(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let Self { key, decrypts, mode, rest } = self;
         match mode {
-            Mode::Ctr { counter, stream, used } => {
-                for &byte in bytes {
-                    if *used == BLOCK {
-                        (*stream, *used) = (*counter, 0);
-                        key.encrypt(stream);
-                        count(counter, BLOCK);
-                    }
-                    out.push(byte ^ stream[*used]);
-                    *used += 1;
-                }
-            }
-            Mode::Gcm(gcm) => {
-                if gcm.passed == 0 {
-                    gcm.separate();
-                }
-                gcm.passed += bytes.len() as u64;
-                if *decrypts {
-                    gcm.hash(bytes);
-                }
-                let begin = out.len();
-                for &byte in bytes {
-                    if gcm.used == BLOCK {
-                        count(&mut gcm.counter, 4);
-                        (gcm.stream, gcm.used) = (gcm.counter, 0);
-                        key.encrypt(&mut gcm.stream);
-                    }
-                    out.push(byte ^ gcm.stream[gcm.used]);
-                    gcm.used += 1;
-                }
-                if !*decrypts {
-                    gcm.hash(&out[begin..]);
-                }
-            }
+            Mode::Sealed(sealed) => sealed.update(key.as_ref(), *decrypts, bytes, out),
+            Mode::Stream { .. } => self.stream(bytes, out),
             Mode::Ecb { pads } | Mode::Cbc { pads, .. } => {
                 let keeps_last = *decrypts && *pads;
+                let block = key.as_ref().map_or(BLOCK, Key::block);
                 rest.extend_from_slice(bytes);
-                let mut whole = rest.len() / BLOCK * BLOCK;
+                let mut whole = rest.len() / block * block;
                 if keeps_last && whole == rest.len() && whole > 0 {
-                    whole -= BLOCK;
+                    whole -= block;
                 }
                 let blocks: Vec<u8> = rest.drain(..whole).collect();
-                for chunk in blocks.chunks_exact(BLOCK) {
-                    out.extend_from_slice(&self.block(chunk));
+                for chunk in blocks.chunks_exact(block) {
+                    out.extend_from_slice(&self.block(chunk)[..block]);
                 }
             }
+        }
+    }
+
+    /// A cipher that makes a stream, with which the text is mixed.
+    fn stream(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let Self { key: Some(key), decrypts, mode: Mode::Stream { kind, register, stream, used }, .. } = self else { return };
+        let size = key.block();
+        for &byte in bytes {
+            if *used >= size || *kind == (Feed::Cfb { one: true }) {
+                (*stream, *used) = (*register, 0);
+                key.encrypt(stream);
+                match kind {
+                    Feed::Ctr => count(register, BLOCK),
+                    Feed::Ofb => *register = *stream,
+                    Feed::Cfb { one: true } => register[..size].rotate_left(1),
+                    Feed::Cfb { one: false } => {}
+                }
+            }
+            let made = byte ^ stream[*used];
+            out.push(made);
+            if let Feed::Cfb { one } = kind {
+                register[if *one { size - 1 } else { *used }] = if *decrypts { byte } else { made };
+            }
+            *used += 1;
         }
     }
 
     /// One block of ECB or CBC.
     fn block(&mut self, chunk: &[u8]) -> Block {
         let mut block = Block::default();
-        block.copy_from_slice(chunk);
+        block[..chunk.len()].copy_from_slice(chunk);
         let given = block;
+        let Some(key) = &self.key else { return block };
         match (&mut self.mode, self.decrypts) {
             (Mode::Cbc { last, .. }, false) => {
                 block.iter_mut().zip(&*last).for_each(|(byte, last)| *byte ^= last);
-                self.key.encrypt(&mut block);
+                key.encrypt(&mut block);
                 *last = block;
             }
             (Mode::Cbc { last, .. }, true) => {
-                self.key.decrypt(&mut block);
+                key.decrypt(&mut block);
                 block.iter_mut().zip(&*last).for_each(|(byte, last)| *byte ^= last);
                 *last = given;
             }
-            (_, false) => self.key.encrypt(&mut block),
-            (_, true) => self.key.decrypt(&mut block),
+            (_, false) => key.encrypt(&mut block),
+            (_, true) => key.decrypt(&mut block),
         }
         block
     }
@@ -236,31 +200,32 @@ impl Cipher {
     /// What is left at the end. False: the length or the padding is wrong.
     fn finish(&mut self, out: &mut Vec<u8>) -> bool {
         let (Mode::Ecb { pads } | Mode::Cbc { pads, .. }) = self.mode else { return true };
+        let size = self.key.as_ref().map_or(BLOCK, Key::block);
         if !pads {
             return self.rest.is_empty();
         }
         if self.decrypts {
-            if self.rest.len() != BLOCK {
+            if self.rest.len() != size {
                 return false;
             }
             let last = std::mem::take(&mut self.rest);
-            let block = self.block(&last);
-            let padding = usize::from(block[BLOCK - 1]);
-            if padding == 0 || padding > BLOCK || block[BLOCK - padding..].iter().any(|&byte| usize::from(byte) != padding) {
+            let block = &self.block(&last)[..size];
+            let padding = usize::from(block[size - 1]);
+            if padding == 0 || padding > size || block[size - padding..].iter().any(|&byte| usize::from(byte) != padding) {
                 return false;
             }
-            out.extend_from_slice(&block[..BLOCK - padding]);
+            out.extend_from_slice(&block[..size - padding]);
         } else {
-            let padding = BLOCK - self.rest.len();
-            self.rest.resize(BLOCK, padding as u8);
+            let padding = size - self.rest.len();
+            self.rest.resize(size, padding as u8);
             let last = std::mem::take(&mut self.rest);
-            out.extend_from_slice(&self.block(&last));
+            out.extend_from_slice(&self.block(&last)[..size]);
         }
         true
     }
 }
 
-/// AES in a mode, `ecb`, `cbc`, `ctr` or `gcm`; null: the mode or a length is none.
+/// AES in a mode, `ecb`, `cbc`, `ctr`, `ofb`, `cfb`, `cfb8` or `gcm`, triple DES as `des-ecb` or `des-cbc`, or `chacha`; null: the mode or a length is none.
 ///
 /// # Safety
 /// The pointers lend what [`text`] and [`bytes`] ask for.
@@ -292,7 +257,7 @@ pub unsafe extern "C" fn native_cipher_without_padding(cipher: *mut Cipher) {
     }
 }
 
-/// Data that GCM's tag protects besides the text, before the text. False: the mode has none.
+/// Data that a tag protects besides the text, before the text. False: the mode has none.
 ///
 /// # Safety
 /// `cipher` is alive, and the pointers lend what [`bytes`] asks for.
@@ -300,9 +265,8 @@ pub unsafe extern "C" fn native_cipher_without_padding(cipher: *mut Cipher) {
 pub unsafe extern "C" fn native_cipher_additional(cipher: *mut Cipher, first: *const u8, length: usize) -> bool {
     // SAFETY: as the caller promises.
     let (mode, data) = unsafe { (&mut (*cipher).mode, bytes(first, length)) };
-    let Mode::Gcm(gcm) = mode else { return false };
-    gcm.additional += data.len() as u64;
-    gcm.hash(data);
+    let Mode::Sealed(sealed) = mode else { return false };
+    sealed.add(data);
     true
 }
 
@@ -344,7 +308,7 @@ pub unsafe extern "C" fn native_cipher_finish(cipher: *mut Cipher, into: *mut u8
     out.len() as i32
 }
 
-/// GCM's tag of what has passed, into a place of 16 bytes. False: the mode has none, or it was asked for before.
+/// The tag of what has passed, into a place of 16 bytes. False: the mode has none, or it was asked for before.
 ///
 /// # Safety
 /// `cipher` is alive, and the pointer lends what [`place`] asks for.
@@ -353,8 +317,8 @@ pub unsafe extern "C" fn native_cipher_tag(cipher: *mut Cipher, into: *mut u8) -
     // SAFETY: as the caller promises.
     let (mode, into) = unsafe { (&mut (*cipher).mode, place(into, BLOCK)) };
     match std::mem::replace(mode, Mode::Ecb { pads: false }) {
-        Mode::Gcm(gcm) => {
-            into.copy_from_slice(&gcm.tag());
+        Mode::Sealed(sealed) => {
+            into.copy_from_slice(&sealed.tag());
             true
         }
         other => {

@@ -4,8 +4,9 @@
 //! | --- | --- |
 //! | bytes and pointers that cross from C and to it | [`border`] |
 //! | digests, HMAC, derived keys | [`digest`] |
-//! | AES | [`cipher`] |
-//! | keys in pairs | [`pairs`] |
+//! | ciphers; those that make a tag | [`cipher`], [`sealed`] |
+//! | encodings of text | [`encodings`] |
+//! | keys in pairs; the test of a search for primes | [`pairs`], [`fermat`] |
 //! | plural rules, lists, orders of strings, borders of words, time zones | [`intl`] |
 //!
 //! Nothing in here guards the host: the limits of the instance do.
@@ -13,5 +14,8 @@
 mod border;
 mod cipher;
 mod digest;
+mod encodings;
+mod fermat;
 mod intl;
 mod pairs;
+mod sealed;

@@ -1,4 +1,5 @@
-//! Keys in pairs: RSA, ECDSA and ECDH over four curves, Ed25519, X25519.
+//! Keys in pairs: RSA, ECDSA and ECDH over five curves, Ed25519, X25519. Of those over numbers modulo a prime (`library/internal/groups.js`) only
+//! the powers are here.
 //!
 //! Keys are what the algorithm itself has, without the wrappers of `library/internal/pairs.js`: of RSA the DER of PKCS #1 (RFC 8017, A.1), of
 //! a curve the scalar or the uncompressed point (SEC 1, 2.3.3), of the two others 32 bytes.
@@ -8,6 +9,7 @@ use ed25519_dalek::{Signature as EdSignature, Signer as _, SigningKey, Verifying
 use k256::ecdsa::signature::hazmat::{PrehashVerifier as _, RandomizedPrehashSigner as _};
 use k256::elliptic_curve::sec1::ToEncodedPoint as _;
 use rand_core::OsRng;
+use rsa::hazmat::{rsa_decrypt_and_check, rsa_encrypt};
 use rsa::pkcs1::{DecodeRsaPrivateKey as _, EncodeRsaPrivateKey as _, EncodeRsaPublicKey as _};
 use rsa::pkcs8::AssociatedOid;
 use rsa::traits::PaddingScheme;
@@ -16,14 +18,19 @@ use x25519_dalek::{PublicKey as XPublic, StaticSecret as XSecret};
 
 use crate::border::{bytes, give_bytes, text};
 use crate::digest::with_digest;
+use crate::fermat::looks_prime;
 
 /// Bits of the largest key of RSA that is made or used.
 const MOST_BITS: usize = 8192;
+
+/// Bytes of the longest number that is raised to a power: those of the longest prime of Diffie-Hellman in OpenSSL, 10 000 bits.
+const MOST_POWER: usize = 1250;
 
 /// Does the same with the crate of a curve.
 macro_rules! with_curve {
     ($name:expr, $curve:ident => $then:expr) => {
         match $name {
+            "secp224r1" => { use p224 as $curve; $then }
             "P-256" => { use p256 as $curve; $then }
             "P-384" => { use p384 as $curve; $then }
             "P-521" => { use p521 as $curve; $then }
@@ -55,6 +62,9 @@ impl Question<'_> {
             "agree" => self.agree(),
             "encrypt" => self.encrypt(),
             "decrypt" => self.decrypt(),
+            "raise" => self.raise(),
+            "power" => self.power(),
+            "fermat" => looks_prime(&BigUint::from_bytes_be(self.key)).map(|passes| vec![u8::from(passes)]),
             _ => None,
         }
     }
@@ -228,6 +238,32 @@ impl Question<'_> {
         }
     }
 
+    /// RSA without any padding, with the `private` or the `public` key: the data is as long as the modulus, and less than it.
+    fn raise(&self) -> Option<Vec<u8>> {
+        let number = BigUint::from_bytes_be(self.data);
+        if self.digest == "private" {
+            let key = self.private_rsa()?;
+            let result = rsa_decrypt_and_check(&key, Some(&mut OsRng), &number).ok()?;
+            return padded(&result, rsa::traits::PublicKeyParts::size(&key));
+        }
+        let key = self.public_rsa()?;
+        if number >= *rsa::traits::PublicKeyParts::n(&key) {
+            return None;
+        }
+        padded(&rsa_encrypt(&key, &number).ok()?, rsa::traits::PublicKeyParts::size(&key))
+    }
+
+    /// `key` to the power of `data`, modulo `more`.
+    fn power(&self) -> Option<Vec<u8>> {
+        let longest = self.key.len().max(self.data.len()).max(self.more.len());
+        let modulus = BigUint::from_bytes_be(self.more);
+        if longest > MOST_POWER || modulus == BigUint::from(0_u8) {
+            return None;
+        }
+        let (base, exponent) = (BigUint::from_bytes_be(self.key), BigUint::from_bytes_be(self.data));
+        padded(&base.modpow(&exponent, &modulus), self.more.len())
+    }
+
     fn decrypt(&self) -> Option<Vec<u8>> {
         fn with(key: &RsaPrivateKey, padding: impl PaddingScheme, data: &[u8]) -> Option<Vec<u8>> {
             key.decrypt_blinded(&mut OsRng, padding, data).ok()
@@ -238,6 +274,12 @@ impl Question<'_> {
             _ => None,
         }
     }
+}
+
+/// A number in as many bytes as another has.
+fn padded(number: &BigUint, length: usize) -> Option<Vec<u8>> {
+    let digits = number.to_bytes_be();
+    Some([vec![0; length.checked_sub(digits.len())?], digits].concat())
 }
 
 /// The answer to a question in words, such as `sign RSA-PSS sha256 32` or `generate RSA - 2048`: what is to be done, an algorithm, a digest and a

@@ -4,6 +4,11 @@
   const { details } = native;
   const errors = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 
+  // What makes a copy of objects of a class of the library, by the class.
+  const copied = new Map();
+  shared.copyOf = (Kind, copyOne) => copied.set(Kind, copyOne);
+  const copierOf = (value) => [...copied].findLast(([Kind]) => value instanceof Kind)?.[1];
+
   function refuse(what) {
     throw new DOMException(`${what} could not be cloned.`, 'DataCloneError');
   }
@@ -61,6 +66,8 @@
       }
       case 'object': {
         if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef) refuse(`#<${name}>`);
+        const copyOne = copied.size ? copierOf(value) : undefined;
+        if (copyOne) return keep(copyOne(value));
         const clone = keep({});
         for (const key of Object.keys(value)) {
           const item = { value: copy(value[key], seen), writable: true, enumerable: true, configurable: true };
@@ -73,9 +80,21 @@
     }
   }
 
+  // What is transferred, as a list.
+  function transferOf(options) {
+    const wrongUse = (message) => Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' });
+    if (options === undefined || options === null) return [];
+    if (typeof options !== 'object' && typeof options !== 'function') throw wrongUse('The options argument must be either an object or undefined');
+    const { transfer } = options;
+    if (transfer === undefined || transfer === null) return [];
+    if (typeof transfer !== 'object' || typeof transfer[Symbol.iterator] !== 'function') throw wrongUse('Optional transferList argument must be an iterable');
+    return transfer;
+  }
+
   shared.define('structuredClone', function structuredClone(value, options = undefined) {
+    if (arguments.length === 0) throw Object.assign(new TypeError('The value argument must be specified'), { code: 'ERR_MISSING_ARGS' });
     const seen = new Map();
-    for (const buffer of options?.transfer ?? []) {
+    for (const buffer of transferOf(options)) {
       if (!(buffer instanceof ArrayBuffer)) refuse('a value that cannot be transferred');
       seen.set(buffer, buffer.transfer());
     }

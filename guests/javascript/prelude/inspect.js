@@ -1,376 +1,496 @@
-// inspect and format: values as text, in the form that Node prints them.
+// inspect: values as text, in the form that Node.js prints them.
 (function (native, shared) {
   'use strict';
   const custom = Symbol.for('nodejs.util.inspect.custom');
-  const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
-  const { ownKeys } = Reflect;
+  const { getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, getPrototypeOf, hasOwn, keys: keysOf, prototype: objectPrototype } = Object;
+  const { propertyIsEnumerable } = objectPrototype;
+  const { colors, coloured, escaped, join, plain, primitive, quote, styles, widthOf } = shared.layout;
   // Of properties that are another object's, which are shown as their values.
   const liveGetters = (shared.liveGetters = new WeakSet());
-  const breakLength = 80;
-  const compact = 3;
-  const mostItems = 100;
-  const mostKeys = 1000;
-  const longestString = 10000;
+  const presets = { showHidden: false, depth: 2, colors: false, customInspect: true, showProxy: false, maxArrayLength: 100, maxStringLength: 10000, breakLength: 80, compact: 3, sorted: false, getters: false, numericSeparator: false };
+  // Characters of all texts of one indentation after which nothing more is looked into.
+  const BUDGET = 2 ** 24;
   const bare = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
+  const isIndex = (key) => /^(0|[1-9][0-9]*)$/.test(key) && Number(key) < 4294967295;
 
-  function quote(text) {
-    const mark = !text.includes("'") ? "'" : !text.includes('"') ? '"' : !text.includes('`') ? '`' : "'";
-    let result = mark;
-    for (const character of text) {
-      const code = character.codePointAt(0);
-      if (character === mark || character === '\\') result += '\\' + character;
-      else if (code === 10) result += '\\n';
-      else if (code === 13) result += '\\r';
-      else if (code === 9) result += '\\t';
-      else if (code < 32 || code === 127) result += '\\x' + code.toString(16).toUpperCase().padStart(2, '0');
-      else if (code >= 0xd800 && code <= 0xdfff) result += '\\u' + code.toString(16).toUpperCase();
-      else result += character;
-    }
-    return result + mark;
-  }
+  const { Error } = globalThis;
+  const getter = (prototype, name) => getOwnPropertyDescriptor(prototype, name).get;
+  const call = Function.prototype.call.bind(Function.prototype.call);
+  const setSize = getter(Set.prototype, 'size');
+  const mapSize = getter(Map.prototype, 'size');
+  const { values: setValues } = Set.prototype;
+  const { entries: mapEntries } = Map.prototype;
+  const classOfView = getter(getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
+  const bufferSize = getter(ArrayBuffer.prototype, 'byteLength');
+  const { toISOString, getTime, toString: dateToString } = Date.prototype;
+  const { toString: regexpToString } = RegExp.prototype;
+  const { toString: functionToString } = Function.prototype;
+  const { toString: errorToString } = Error.prototype;
+  const boxes = [[String, 'String'], [Number, 'Number'], [Boolean, 'Boolean'], [BigInt, 'BigInt'], [Symbol, 'Symbol']].map(([{ prototype }, name]) => [prototype.valueOf, name]);
 
-  function primitive(value) {
-    switch (typeof value) {
-      case 'string':
-        if (value.length > longestString) {
-          return `${quote(value.slice(0, longestString))}... ${value.length - longestString} more characters`;
-        }
-        return quote(value);
-      case 'number':
-        return Object.is(value, -0) ? '-0' : `${value}`;
-      case 'bigint':
-        return `${value}n`;
-      case 'symbol':
-        return value.toString();
-      default:
-        return `${value}`;
+  function isBufferOf(value) {
+    try {
+      call(bufferSize, value);
+      return true;
+    } catch {
+      return false;
     }
   }
 
-  function functionText(value, kind) {
-    const name = getOwnPropertyDescriptor(value, 'name')?.value;
-    if (kind === 'class') {
-      const parent = getPrototypeOf(value)?.name;
-      return `[class ${name || '(anonymous)'}${parent ? ` extends ${parent}` : ''}]`;
+  // What a boxed value holds, and of which kind it is.
+  function unboxed(value) {
+    for (const [valueOf, name] of boxes) {
+      try {
+        return [call(valueOf, value), name];
+      } catch {}
     }
-    const tag = getPrototypeOf(value)?.[Symbol.toStringTag] ?? 'Function';
-    return name ? `[${tag}: ${name}]` : `[${tag} (anonymous)]`;
   }
 
-  function errorText(error) {
-    let { stack } = error;
-    let head = String(Error.prototype.toString.call(error));
-    const name = error.constructor?.name;
-    const { name: own } = error;
-    // The class tells more than the name that it has from its parent.
-    const isNamed = typeof name !== 'string' || !name || own !== 'Error' || name === own;
-    const better = isNamed ? own : name.endsWith('Error') ? name : `${name} [${own}]`;
-    const improved = (text) => (isNamed || !text.startsWith(own) ? text : better + text.slice(own.length));
-    if (typeof stack !== 'string' || !stack) return `[${improved(head)}]`;
-    stack = stack.split('\n').filter((line) => !line.includes('(dormouse:')).join('\n');
-    if (!/^ {4}at /m.test(stack)) return `[${improved(stack)}]`;
-    return improved(stack.startsWith('    at ') ? `${head}\n${stack}` : stack);
+  function isInstance(value, constructor) {
+    try {
+      return value instanceof constructor;
+    } catch {
+      return false;
+    }
+  }
+
+  // The name of the nearest constructor in a chain of prototypes.
+  function constructorOf(value) {
+    // A proxy could make the chain endless.
+    for (let at = value, left = 1000; at !== null && left; at = getPrototypeOf(at), left--) {
+      const descriptor = getOwnPropertyDescriptor(at, 'constructor');
+      const constructor = descriptor?.value;
+      if (typeof constructor === 'function' && constructor.name !== '' && isInstance(value, constructor)) return String(constructor.name);
+    }
+    return null;
+  }
+
+  function nameOf(context, value, own, depth) {
+    const name = constructorOf(value);
+    const prototype = name === null ? getPrototypeOf(value) : null;
+    if (prototype === null) return name;
+    if (context.depth !== null && depth > context.depth) return `${own} <Complex prototype>`;
+    return `${own} <${inspect(prototype, { ...context, customInspect: false, depth: -1 })}>`;
+  }
+
+  // With `showHidden`, getters of a class are shown with its instances.
+  const builtIn = new Set(getOwnPropertyNames(globalThis).filter((name) => /^[A-Z][a-zA-Z0-9]+$/.test(name)));
+  function inheritedKeys(value, keys) {
+    const found = [];
+    let at = getPrototypeOf(value);
+    for (let level = 0; level < 3 && at !== null; level++, at = getPrototypeOf(at)) {
+      const constructor = getOwnPropertyDescriptor(at, 'constructor')?.value;
+      if (typeof constructor === 'function' && builtIn.has(constructor.name)) break;
+      for (const key of Reflect.ownKeys(at)) {
+        if (key === 'constructor' || hasOwn(value, key) || keys.includes(key) || found.some(([other]) => other === key)) continue;
+        const descriptor = getOwnPropertyDescriptor(at, key);
+        if (typeof descriptor.value !== 'function') found.push([key, descriptor]);
+      }
+    }
+    return found;
+  }
+
+  function tagOf(context, value) {
+    const tag = value[Symbol.toStringTag];
+    if (typeof tag !== 'string' || tag === '') return '';
+    const isShown = context.showHidden ? hasOwn(value, Symbol.toStringTag) : call(propertyIsEnumerable, value, Symbol.toStringTag);
+    return isShown ? '' : tag;
+  }
+
+  function prefixOf(name, tag, expected, size = '') {
+    if (name === null) return tag && tag !== expected ? `[${expected}${size}: null prototype] [${tag}] ` : `[${expected}${size}: null prototype] `;
+    return tag && tag !== name ? `${name}${size} [${tag}] ` : `${name}${size} `;
+  }
+
+  function classText(value, name, tag) {
+    let text = `class ${(hasOwn(value, 'name') && value.name) || '(anonymous)'}`;
+    if (name !== 'Function' && name !== null) text += ` [${name}]`;
+    if (tag && name !== tag) text += ` [${tag}]`;
+    if (name === null) return `[${text} extends null]`;
+    const parent = getPrototypeOf(value)?.name;
+    return parent ? `[${text} extends ${parent}]` : `[${text}]`;
+  }
+
+  function functionText(value, name, tag, kind) {
+    if (kind === 'class') return classText(value, name, tag);
+    const type = /^(Async)?(Generator)?Function$/.test(tag) ? tag : 'Function';
+    let text = `[${type}`;
+    if (name === null) text += ' (null prototype)';
+    text += value.name === '' || value.name === undefined ? ' (anonymous)' : `: ${typeof value.name === 'string' ? value.name : String(value.name)}`;
+    text += ']';
+    if (name !== type && name !== null) text += ` ${name}`;
+    return tag && name !== tag ? `${text} [${tag}]` : text;
+  }
+
+  function boxedText(context, value, name, tag, keys) {
+    const [inner, type] = unboxed(value);
+    if (type === 'String') keys.splice(0, inner.length);
+    let text = `[${type}`;
+    if (type !== name) text += name === null ? ' (null prototype)' : ` (${name})`;
+    text += `: ${primitive({ ...context, stylize: plain }, inner)}]`;
+    if (tag && tag !== name) text += ` [${tag}]`;
+    return keys.length ? text : context.stylize(text, type.toLowerCase());
+  }
+
+  // The class tells more than the name that an error has from its parent.
+  function headOf(stack, name, constructor, tag) {
+    let { length } = name;
+    const isNamed = name.endsWith('Error') && stack.startsWith(name) && [undefined, ':', '\n'].includes(stack[length]);
+    if (constructor !== null && !isNamed) return stack;
+    let fallback = 'Error';
+    if (constructor === null) {
+      const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n\s+at)/.exec(stack) ?? /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
+      ({ length } = start?.[1] ?? '');
+      fallback = start?.[1] || 'Error';
+    }
+    const prefix = prefixOf(constructor, tag, fallback).slice(0, -1);
+    if (name === prefix) return stack;
+    if (!prefix.includes(name)) return `${prefix} [${name}]${stack.slice(length)}`;
+    return length === 0 ? `${prefix}: ${stack}` : prefix + stack.slice(length);
+  }
+
+  const isOfLibrary = (line) => line.includes('(dormouse:');
+  function stackOf(error) {
+    const { stack } = error;
+    if (!stack) return call(errorToString, error);
+    const text = String(stack).split('\n').filter((line) => !isOfLibrary(line)).join('\n');
+    return text.startsWith('    at ') ? `${call(errorToString, error)}\n${text}` : text;
+  }
+
+  // Lines of a cause that its error has, too, are said once.
+  function framesOf(error, frames) {
+    if (!('cause' in error) || !isError(error.cause)) return frames;
+    const of = stackOf(error.cause).split('\n').filter((line) => line.startsWith('    at '));
+    for (let at = 0; at < frames.length - 3; at++) {
+      const from = of.indexOf(frames[at]);
+      if (from < 0) continue;
+      let same = 0;
+      while (at + same < frames.length && of[from + same] === frames[at + same]) same++;
+      if (same > 3) return [...frames.slice(0, at + 1), `    ... ${same - 2} lines matching cause stack trace ...`, ...frames.slice(at + same - 1)];
+    }
+    return frames;
+  }
+  const isError = (value) => typeof value === 'object' && value !== null && native.details(value)[0] === 'error';
+
+  function errorText(context, error, constructor, tag, keys) {
+    const name = error.name === undefined || error.name === null ? 'Error' : String(error.name);
+    let stack = stackOf(error);
+    if (!context.showHidden) {
+      for (const key of ['name', 'message', 'stack']) {
+        const at = keys.indexOf(key);
+        if (at >= 0 && (typeof error[key] !== 'string' || stack.includes(error[key]))) keys.splice(at, 1);
+      }
+    }
+    if ('cause' in error && !keys.includes('cause')) keys.push('cause');
+    if (Array.isArray(error.errors) && !keys.includes('errors')) keys.push('errors');
+    stack = headOf(stack, name, constructor, tag);
+    const from = error.message ? stack.indexOf(error.message) : -1;
+    const start = stack.indexOf('\n    at', from < 0 ? 0 : from + String(error.message).length);
+    if (start < 0) stack = `[${stack}]`;
+    else stack = [stack.slice(0, start), ...framesOf(error, stack.slice(start + 1).split('\n'))].join('\n');
+    return context.indent ? stack.replaceAll('\n', `\n${' '.repeat(context.indent)}`) : stack;
   }
 
   function circular(context, value) {
     let index = context.circular.get(value);
     if (!index) context.circular.set(value, (index = context.circular.size + 1));
-    return `[Circular *${index}]`;
+    return context.stylize(`[Circular *${index}]`, 'special');
   }
 
-  function format(context, value, depth) {
-    if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return primitive(value);
-    if (context.seen.includes(value)) return circular(context, value);
-    if (typeof value[custom] === 'function' && value[custom] !== inspect) {
-      const text = value[custom](context.depth === null ? null : context.depth - depth, context.options, inspect);
-      return typeof text === 'string' ? text : format(context, text, depth);
-    }
-    return formatObject(context, value, depth);
+  // What a function of a value's own is given: the options as they are.
+  function optionsFor(context) {
+    const { seen, circular, budget, indent, current, given, ...options } = context;
+    return { ...options, ...given };
   }
 
-  function prefixOf(name, tag, expected, size) {
-    const count = size === undefined ? '' : `(${size})`;
-    const label = tag && tag !== name ? ` [${tag}]` : '';
-    return `${name ?? `[${expected}: null prototype]`}${count}${label} `;
-  }
-
-  function formatObject(context, value, depth) {
-    const [kind, own, state, settled] = native.details(value);
-    const nameless = kind !== 'proxy' && getPrototypeOf(value) === null;
-    const name = nameless ? null : own;
-    let tag = kind === 'proxy' ? undefined : value[Symbol.toStringTag];
-    if (typeof tag !== 'string' || !tag) tag = undefined;
-    let base = '';
-    let braces = ['{', '}'];
-    let list = false;
-    let fill = () => [];
-    let skipIndexes = false;
-    if (Array.isArray(value) && kind !== 'proxy') {
-      const prefix = name === 'Array' && !tag ? '' : prefixOf(name, tag, 'Array', value.length);
-      braces = [`${prefix}[`, ']'];
-      list = skipIndexes = true;
-      fill = () => formatArray(context, value, depth);
-    } else if (kind === 'set') {
-      braces[0] = `${prefixOf(name, tag, 'Set', setSize(value))}{`;
-      fill = () => [...setValues(value)].slice(0, mostItems).map((item) => nested(context, item, depth));
-    } else if (kind === 'map') {
-      braces[0] = `${prefixOf(name, tag, 'Map', mapSize(value))}{`;
-      fill = () =>
-        [...mapEntries(value)]
-          .slice(0, mostItems)
-          .map(([key, item]) => `${nested(context, key, depth)} => ${nested(context, item, depth)}`);
-    } else if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-      braces = [`${prefixOf(name, tag === name ? undefined : tag, own, value.length)}[`, ']'];
-      list = skipIndexes = true;
-      fill = () => {
-        const shown = Array.from(value.subarray(0, mostItems), primitive);
-        if (value.length > mostItems) shown.push(more(value.length - mostItems));
-        return shown;
-      };
-    } else if (kind === 'bytes') {
-      braces[0] = `${prefixOf(name, tag, own)}{`;
-      fill = () => {
-        const buffer = value instanceof DataView ? value.buffer : value;
-        const bytes = new Uint8Array(buffer).subarray(0, 50);
-        const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
-        const rest = buffer.byteLength > 50 ? ` ... ${buffer.byteLength - 50} more bytes` : '';
-        return [`[Uint8Contents]: <${hex}${rest}>`, `byteLength: ${value.byteLength}`];
-      };
-    } else if (kind === 'function' || kind === 'class') {
-      base = functionText(value, kind);
-    } else if (kind === 'regexp') {
-      base = RegExp.prototype.toString.call(value);
-    } else if (kind === 'date') {
-      base = Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value);
-    } else if (kind === 'error') {
-      base = errorText(value);
-    } else if (kind === 'boxed') {
-      const inner = value.valueOf();
-      base = `[${own}: ${primitive(inner)}]`;
-      skipIndexes = typeof inner === 'string';
-    } else if (kind === 'promise') {
-      braces[0] = `${prefixOf(name, tag, 'Promise')}{`;
-      fill = () => [
-        state === 0 ? '<pending>' : `${state === 2 ? '<rejected> ' : ''}${nested(context, settled, depth)}`,
-      ];
-    } else if (value instanceof WeakMap || value instanceof WeakSet) {
-      braces[0] = `${prefixOf(name, tag, own)}{`;
-      fill = () => ['<items unknown>'];
-    } else if (kind === 'module') {
-      braces[0] = '[Module: null prototype] {';
-    } else {
-      const prefix = kind === 'iterator' ? `Object [${own}] ` : prefixOf(name, tag, 'Object');
-      braces[0] = prefix === 'Object ' ? '{' : `${prefix}{`;
-    }
-    const isEmpty = kind === 'object' ? true : kind === 'set' ? setSize(value) === 0 : kind === 'map' ? mapSize(value) === 0 : Array.isArray(value) && value.length === 0;
-    if (isEmpty && !base && !keysOf(value, kind, skipIndexes).length) return `${braces[0]}${braces[1]}`;
-    if (context.depth !== null && depth > context.depth) {
-      if (base) return base;
-      return `[${Array.isArray(value) ? 'Array' : (name ?? `${own}: null prototype`)}]`;
-    }
-    context.seen.push(value);
-    context.current = depth;
-    const output = fill();
-    for (const key of keysOf(value, kind, skipIndexes)) {
-      if (output.length >= mostKeys) {
-        output.push('...');
-        break;
-      }
-      output.push(formatProperty(context, value, depth, key));
-    }
-    context.seen.pop();
-    const index = context.circular.get(value);
-    if (index) {
-      const reference = `<ref *${index}> `;
-      if (base) base = reference + base;
-      else braces[0] = reference + braces[0];
-    }
-    if (base && output.length === 0) return base;
-    if (output.length === 0) return `${braces[0]}${braces[1]}`;
-    return join(context, output, base, braces, depth, list, value);
-  }
-
-  const setSize = (value) => Object.getOwnPropertyDescriptor(Set.prototype, 'size').get.call(value);
-  const mapSize = (value) => Object.getOwnPropertyDescriptor(Map.prototype, 'size').get.call(value);
-  const setValues = (value) => Set.prototype.values.call(value);
-  const mapEntries = (value) => Map.prototype.entries.call(value);
-  const more = (count) => `... ${count} more item${count > 1 ? 's' : ''}`;
-
-  function keysOf(value, kind, skipIndexes) {
-    let keys;
-    try {
-      keys = ownKeys(value);
-    } catch {
-      return [];
-    }
-    const hidden = kind === 'error' ? new Set(['stack', 'message', 'cause', 'errors']) : undefined;
-    const shown = keys.filter((key) => {
-      if (skipIndexes && typeof key === 'string' && /^(0|[1-9][0-9]*)$/.test(key)) return false;
-      if (hidden?.has(key)) return (key === 'cause' || key === 'errors') && value[key] !== undefined;
-      return getOwnPropertyDescriptor(value, key)?.enumerable;
-    });
-    return shown;
-  }
-
-  function nested(context, value, depth) {
+  function proxyText(context, [, , target, handler], depth) {
+    if (depth > context.depth && context.depth !== null) return context.stylize('Proxy [Array]', 'special');
     context.indent += 2;
-    const text = format(context, value, depth + 1);
+    const parts = [format(context, target, depth + 1), format(context, handler, depth + 1)];
     context.indent -= 2;
-    return text;
+    return join(context, parts, '', ['Proxy [', ']'], depth + 1, true);
   }
 
-  function formatArray(context, value, depth) {
+  function format(context, value, depth, isTyped) {
+    if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return primitive(context, value);
+    const given = value;
+    let details = native.details(value);
+    while (details[0] === 'proxy') {
+      if (details[2] === null) return context.stylize('<Revoked Proxy>', 'special');
+      if (context.showProxy) return proxyText(context, details, depth);
+      value = details[2];
+      details = native.details(value);
+    }
+    if (context.customInspect) {
+      const own = value[custom];
+      if (typeof own === 'function' && own !== inspect && !(value.constructor && value.constructor.prototype === value)) {
+        const text = call(own, given, context.depth === null ? null : context.depth - depth, optionsFor(context), inspect);
+        if (text !== given) return typeof text === 'object' && text !== null ? format(context, text, depth) : `${String(text)}`;
+      }
+    }
+    if (context.seen.includes(value)) return circular(context, value);
+    return formatObject(context, value, depth, details, isTyped);
+  }
+
+  function keysToShow(context, value, skipIndexes) {
+    let keys;
+    const symbols = getOwnPropertySymbols(value);
+    if (context.showHidden) {
+      keys = getOwnPropertyNames(value);
+      if (symbols.length) keys.push(...symbols);
+    } else {
+      try {
+        keys = keysOf(value);
+      } catch {
+        keys = getOwnPropertyNames(value);
+      }
+      for (const symbol of symbols) if (call(propertyIsEnumerable, value, symbol)) keys.push(symbol);
+    }
+    return skipIndexes ? keys.filter((key) => typeof key !== 'string' || !isIndex(key)) : keys;
+  }
+
+  // What an object of a kind looks like: a text before its braces, the braces, and what is inside before its properties.
+  function shapeOf(context, value, depth, [kind, own, state, settled], name, tag, keys) {
+    const items = (list) => within(context, () => cut(context, list, (item) => format(context, item, depth + 1)));
+    const list = (prefix, fill, emptyText) => ({ braces: [`${prefix}[`, ']'], list: true, fill, emptyText: emptyText ?? `${prefix}[]` });
+    const braced = (prefix, fill) => ({ braces: [`${prefix}{`, '}'], fill, emptyText: fill ? undefined : `${prefix}{}` });
+    const based = (text, style) => ({ base: text, braces: ['{', '}'], emptyText: style ? context.stylize(text, style) : text });
+    const prefixed = (text, expected) => {
+      const prefix = prefixOf(name, tag, expected);
+      return prefix === `${expected} ` ? text : prefix + text;
+    };
+    if (Array.isArray(value)) {
+      const prefix = name === 'Array' && !tag ? '' : prefixOf(name, tag, 'Array', `(${value.length})`);
+      return list(prefix, value.length ? () => arrayItems(context, value, depth) : undefined);
+    }
+    switch (kind) {
+      case 'set':
+        return braced(prefixOf(name, tag, 'Set', `(${call(setSize, value)})`), call(setSize, value) ? () => items([...call(setValues, value)]) : undefined);
+      case 'map':
+        return braced(prefixOf(name, tag, 'Map', `(${call(mapSize, value)})`), call(mapSize, value) ? () => within(context, () => cut(context, [...call(mapEntries, value)], ([key, item]) => `${format(context, key, depth + 1)} => ${format(context, item, depth + 1)}`)) : undefined);
+      case 'iterator':
+        if (Array.isArray(settled)) return { braces: [`[${state ? `${tag.split(' ')[0]} Entries` : tag}] {`, '}'], list: state, fill: () => rest(context, settled, state, depth) };
+        break;
+      case 'function':
+      case 'class':
+        return based(functionText(value, name, tag, kind), 'special');
+      case 'regexp':
+        return based(prefixed(call(regexpToString, value), 'RegExp'), 'regexp');
+      case 'date':
+        return based(prefixed(Number.isNaN(call(getTime, value)) ? call(dateToString, value) : call(toISOString, value), 'Date'), 'date');
+      case 'error':
+        return based(errorText(context, value, name, tag, keys));
+      case 'boxed':
+        return based(boxedText(context, value, name, tag, keys));
+      case 'promise':
+        return braced(prefixOf(name, tag, 'Promise'), () => within(context, () => (state === 0 ? [context.stylize('<pending>', 'special')] : [`${state === 2 ? `${context.stylize('<rejected>', 'special')} ` : ''}${format(context, settled, depth + 1)}`])));
+      case 'module':
+        return braced(prefixOf(name, tag, 'Module'), () => []);
+      case 'bytes':
+        return bytesShape(context, value, depth, name, tag, keys, list, braced);
+    }
+    if (kind === 'array') return braced('[Arguments] ');
+    if (value instanceof Error) return based(errorText(context, value, name, tag, keys));
+    if (value instanceof WeakMap || value instanceof WeakSet) return braced(prefixOf(name, tag, own), () => [context.stylize('<items unknown>', 'special')]);
+    const prefix = kind === 'iterator' && name !== null ? `Object [${tag || own}] ` : prefixOf(name, tag, 'Object');
+    return braced(prefix === 'Object ' ? '' : prefix);
+  }
+
+  function bytesShape(context, value, depth, name, tag, keys, list, braced) {
+    const own = ArrayBuffer.isView(value) ? call(classOfView, value) : undefined;
+    if (own !== undefined) {
+      const prefix = prefixOf(name, tag, name === null ? own : '', `(${value.length})`);
+      return list(prefix, value.length || context.showHidden ? () => viewItems(context, value, depth) : undefined);
+    }
+    if (ArrayBuffer.isView(value)) {
+      keys.unshift('byteLength', 'byteOffset', 'buffer');
+      return braced(prefixOf(name, tag, 'DataView'), () => []);
+    }
+    keys.unshift('byteLength');
+    return braced(prefixOf(name, tag, isBufferOf(value) ? 'ArrayBuffer' : 'SharedArrayBuffer'), () => [contents(context, value)]);
+  }
+
+  function contents(context, value) {
+    const bytes = new Uint8Array(value);
+    const shown = Math.min(Math.max(0, context.maxArrayLength), bytes.length);
+    const hex = Array.from(bytes.subarray(0, shown), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const more = bytes.length - shown;
+    return `${context.stylize('[Uint8Contents]', 'special')}: <${hex}${more ? ` ... ${more} more byte${more > 1 ? 's' : ''}` : ''}>`;
+  }
+
+  function within(context, work) {
+    context.indent += 2;
+    const done = work();
+    context.indent -= 2;
+    return done;
+  }
+
+  const moreItems = (count) => `... ${count} more item${count > 1 ? 's' : ''}`;
+  function cut(context, list, show) {
+    const most = Math.max(0, context.maxArrayLength);
+    if (list.length <= most) return list.map(show);
+    return [...list.slice(0, most).map(show), moreItems(list.length - most)];
+  }
+
+  function rest(context, list, pairs, depth) {
+    if (!pairs) return within(context, () => cut(context, list, (item) => format(context, item, depth + 1)));
+    const both = list.flatMap((_, i) => (i % 2 ? [] : [[list[i], list[i + 1]]]));
+    return within(context, () => cut(context, both, (pair) => join(context, pair.map((item) => format(context, item, depth + 1)), '', ['[', ']'], depth, true, pair)));
+  }
+
+  function arrayItems(context, value, depth) {
     const output = [];
+    const most = Math.min(Math.max(0, context.maxArrayLength), value.length);
     let index = 0;
-    while (index < value.length && output.length < mostItems) {
-      if (Object.hasOwn(value, index)) {
-        output.push(nested(context, value[index++], depth));
+    while (index < value.length && output.length < most) {
+      if (hasOwn(value, index)) {
+        output.push(property(context, value, depth, `${index++}`, true));
         continue;
       }
       const start = index;
-      while (index < value.length && !Object.hasOwn(value, index) && index - start < 1e6) index++;
-      output.push(`<${index - start} empty item${index - start > 1 ? 's' : ''}>`);
+      while (index < value.length && !hasOwn(value, index) && index - start < 1e6) index++;
+      if (index < value.length && !hasOwn(value, index)) index = keysOf(value).map(Number).find((key) => key > index) ?? value.length;
+      output.push(context.stylize(`<${index - start} empty item${index - start > 1 ? 's' : ''}>`, 'undefined'));
     }
-    if (index < value.length) output.push(more(value.length - index));
+    if (index < value.length) output.push(moreItems(value.length - index));
     return output;
   }
 
-  function formatProperty(context, value, depth, key) {
-    const descriptor = getOwnPropertyDescriptor(value, key) ?? { value: value[key], enumerable: true };
-    let text;
-    if ('value' in descriptor) text = nested(context, descriptor.value, depth);
-    else if (liveGetters.has(descriptor.get)) text = nested(context, descriptor.get(), depth);
-    else if (descriptor.get) text = descriptor.set ? '[Getter/Setter]' : '[Getter]';
-    else text = descriptor.set ? '[Setter]' : 'undefined';
-    let name = typeof key === 'symbol' ? `[${key.toString()}]` : bare.test(key) ? key : quote(key);
-    if (!descriptor.enumerable) name = `[${name}]`;
-    return `${name}: ${text}`;
+  function viewItems(context, value, depth) {
+    const output = cut(context, value.length > context.maxArrayLength ? Array.from({ length: value.length }, (_, i) => (i < context.maxArrayLength ? value[i] : 0)) : Array.from(value), (item) => primitive(context, item));
+    if (context.showHidden) {
+      within(context, () => {
+        for (const key of ['BYTES_PER_ELEMENT', 'length', 'byteLength', 'byteOffset', 'buffer']) output.push(`[${key}]: ${format(context, value[key], depth + 1, true)}`);
+      });
+    }
+    return output;
   }
 
-  // Arrays of more than six short items are laid out in columns.
-  function group(context, output, value) {
-    const rest = value.length > mostItems ? 1 : 0;
-    const count = output.length - rest;
-    const lengths = [];
-    let total = 0;
-    let longest = 0;
-    for (let i = 0; i < count; i++) {
-      lengths[i] = output[i].length;
-      total += lengths[i] + 2;
-      if (longest < lengths[i]) longest = lengths[i];
+  function formatObject(context, value, depth, details, isTyped) {
+    const name = nameOf(context, value, details[1], depth);
+    const tag = tagOf(context, value);
+    const isView = ArrayBuffer.isView(value) && call(classOfView, value) !== undefined;
+    const keys = keysToShow(context, value, Array.isArray(value) || isView);
+    const inherited = context.showHidden && constructorOf(value) !== null ? inheritedKeys(value, keys) : [];
+    if (isTyped && isBufferOf(value) && !keys.length) return `${prefixOf(name, tag, 'ArrayBuffer')}{ byteLength: ${primitive(context, call(bufferSize, value))} }`;
+    const shape = shapeOf(context, value, depth, details, name, tag, keys);
+    const { base = '', braces, list = false, fill, emptyText } = shape;
+    if (!fill && !keys.length && !inherited.length) return emptyText;
+    if (context.depth !== null && depth > context.depth) {
+      if (details[0] === 'regexp') return emptyText;
+      const text = prefixOf(name, tag, Array.isArray(value) ? 'Array' : 'Object').slice(0, -1);
+      return context.stylize(name === null ? text : `[${text}]`, 'special');
     }
-    const width = longest + 2;
-    if (!(width * 3 + context.indent < breakLength && (total / width > 5 || longest <= 6))) return output;
-    const biased = Math.max(width - 3 - Math.sqrt(width - total / output.length), 1);
-    const columns = Math.min(
-      Math.round(Math.sqrt(2.5 * biased * count) / biased),
-      Math.floor((breakLength - context.indent) / width),
-      compact * 4,
-      15,
-    );
-    if (columns <= 1) return output;
-    const widths = [];
-    for (let i = 0; i < columns; i++) {
-      let widest = 0;
-      for (let j = i; j < count; j += columns) widest = Math.max(widest, lengths[j]);
-      widths.push(widest + 2);
+    context.seen.push(value);
+    context.current = depth;
+    let output;
+    try {
+      output = fill ? fill() : [];
+      for (const key of keys) output.push(property(context, value, depth, key));
+      for (const [key, descriptor] of inherited) output.push(property(context, value, depth, key, false, { ...descriptor, enumerable: false }));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return context.stylize(`[${prefixOf(name, tag, 'Object').slice(0, -1)}: Inspection interrupted prematurely. Maximum call stack size exceeded.]`, 'special');
     }
-    const numeric = value.every?.((item) => typeof item === 'number' || typeof item === 'bigint');
-    const rows = [];
-    for (let i = 0; i < count; i += columns) {
-      const end = Math.min(i + columns, count);
-      let row = '';
-      for (let j = i; j < end - 1; j++) {
-        row += numeric ? `${output[j]}, `.padStart(widths[j - i]) : `${output[j]}, `.padEnd(widths[j - i]);
-      }
-      row += numeric ? output[end - 1].padStart(widths[end - 1 - i] - 2) : output[end - 1];
-      rows.push(row);
-    }
-    if (rest) rows.push(output[count]);
-    return rows;
+    context.seen.pop();
+    return finish(context, value, depth, base, braces, list, output, keys.length);
   }
 
-  function join(context, output, base, braces, depth, list, value) {
-    const count = output.length;
-    if (list && count > 6) output = group(context, output, value);
-    const head = base ? `${base} ` : '';
-    if (context.current - depth < compact && count === output.length) {
-      const start = output.length + context.indent + braces[0].length + base.length + 10;
-      const total = output.reduce((sum, text) => sum + text.length, output.length + start);
-      if (total <= breakLength && !base.includes('\n')) {
-        const line = output.join(', ');
-        if (!line.includes('\n')) return `${head}${braces[0]} ${line} ${braces[1]}`;
-      }
+  function finish(context, value, depth, base, braces, list, output, count) {
+    const index = context.circular.get(value);
+    if (index) {
+      const reference = context.stylize(`<ref *${index}>`, 'special');
+      if (context.compact === true) braces[0] = `${reference} ${braces[0]}`;
+      else base = base ? `${reference} ${base}` : reference;
     }
-    const indentation = `\n${' '.repeat(context.indent)}`;
-    return `${head}${braces[0]}${indentation}  ${output.join(`,${indentation}  `)}${indentation}${braces[1]}`;
-  }
-
-  function inspect(value, options) {
-    const depth = options?.depth === undefined ? 2 : options.depth === Infinity ? null : options.depth;
-    const context = { depth, options: options ?? {}, seen: [], circular: new Map(), indent: 0, current: 0 };
-    return format(context, value, 0);
-  }
-  inspect.custom = custom;
-
-  function substitute(letter, value) {
-    switch (letter) {
-      case 's':
-        if (typeof value === 'bigint' || Object.is(value, -0)) return primitive(value);
-        if (typeof value !== 'object' || value === null) return String(value);
-        return inspect(value, { depth: 0 });
-      case 'd':
-        return typeof value === 'bigint' ? `${value}n` : typeof value === 'object' ? 'NaN' : String(Number(value));
-      case 'i':
-        return typeof value === 'bigint' ? `${value}n` : typeof value === 'object' ? 'NaN' : String(parseInt(value, 10));
-      case 'f':
-        return String(parseFloat(value));
-      case 'j':
-        return JSON.stringify(value);
-      case 'o':
-        return inspect(value, { depth: 4 });
-      case 'O':
-        return inspect(value);
-      case 'c':
-        return '';
+    if (context.sorted) {
+      const order = context.sorted === true ? undefined : context.sorted;
+      if (!list) output.sort(order);
+      else if (count > 1) output.push(...output.splice(-count).sort(order));
     }
-  }
-
-  // What console.log prints for its arguments.
-  function formatArguments(values) {
-    let next = 0;
-    let text = '';
-    if (typeof values[0] === 'string') {
-      next = 1;
-      text = values[0];
-      if (values.length > 1 && text.includes('%')) {
-        text = text.replace(/%[sdifjoOc%]/g, (code) => {
-          if (code === '%%') return '%';
-          return next < values.length ? substitute(code[1], values[next++]) : code;
-        });
-      }
-    }
-    for (let i = next; i < values.length; i++) {
-      if (i > 0) text += ' ';
-      text += typeof values[i] === 'string' ? values[i] : inspect(values[i]);
-    }
+    const text = join(context, output, base, braces, depth, list, value);
+    const used = (context.budget[context.indent] ?? 0) + text.length;
+    context.budget[context.indent] = used;
+    if (used > BUDGET) context.depth = -1;
     return text;
   }
 
-  // What V8's frames of `Error.prepareStackTrace` have besides.
-  const { prepareStackTrace } = Error;
-  Error.prepareStackTrace = (_error, frames) => frames;
-  const [frame] = new Error().stack;
-  Error.prepareStackTrace = prepareStackTrace;
-  const answers = { isEval: false, isToplevel: true, isConstructor: false, isAsync: false, isPromiseAll: false, getEvalOrigin: undefined, getTypeName: null, getMethodName: null, getThis: undefined, getPromiseIndex: null };
-  for (const [name, answer] of Object.entries(answers)) {
-    if (!(name in frame)) Object.defineProperty(getPrototypeOf(frame), name, { value: () => answer, writable: true, configurable: true });
+  function getterText(context, value, depth, descriptor) {
+    const label = descriptor.set ? 'Getter/Setter' : 'Getter';
+    const { getters, stylize } = context;
+    if (!(getters === true || (getters === 'get' && !descriptor.set) || (getters === 'set' && descriptor.set))) return stylize(`[${label}]`, 'special');
+    try {
+      const found = call(descriptor.get, value);
+      return within(context, () => {
+        if (typeof found === 'object' && found !== null) return `${stylize(`[${label}]`, 'special')} ${format(context, found, depth + 1)}`;
+        return `${stylize(`[${label}:`, 'special')} ${typeof found === 'function' ? format(context, found, depth + 1) : primitive(context, found)}${stylize(']', 'special')}`;
+      });
+    } catch (error) {
+      return `<Inspection threw (${error?.message})>`;
+    }
   }
+
+  function property(context, value, depth, key, isItem = false, descriptor = getOwnPropertyDescriptor(value, key) ?? { value: value[key], enumerable: true }) {
+    const isWide = context.compact === true && !isItem && !Array.isArray(value);
+    let text;
+    let space = ' ';
+    if (liveGetters.has(descriptor.get)) descriptor = { value: descriptor.get(), enumerable: descriptor.enumerable };
+    if (descriptor.value !== undefined) {
+      context.indent += isWide ? 3 : 2;
+      text = format(context, descriptor.value, depth + 1);
+      if (isWide && context.breakLength < widthOf(text)) space = `\n${' '.repeat(context.indent)}`;
+      context.indent -= isWide ? 3 : 2;
+    } else if (descriptor.get) text = getterText(context, value, depth, descriptor);
+    else text = descriptor.set ? context.stylize('[Setter]', 'special') : context.stylize('undefined', 'undefined');
+    return isItem ? text : `${keyText(context, key, descriptor.enumerable)}:${space}${text}`;
+  }
+
+  function keyText(context, key, isEnumerable) {
+    if (typeof key === 'symbol') return `[${context.stylize(escaped(Symbol.prototype.toString.call(key), ''), 'symbol')}]`;
+    if (key === '__proto__') return "['__proto__']";
+    if (isEnumerable === false) return `[${escaped(key, '')}]`;
+    return bare.test(key) ? context.stylize(key, 'name') : context.stylize(quote(key), 'string');
+  }
+
+  function inspect(value, options, ...older) {
+    const context = { ...presets, seen: [], circular: new Map(), budget: [], indent: 0, current: 0, stylize: plain, given: undefined };
+    if (typeof options === 'boolean' || older.length) {
+      context.showHidden = options;
+      if (older[0] !== undefined) context.depth = older[0];
+      if (older[1] !== undefined) context.colors = older[1];
+    } else if (options) {
+      context.given = {};
+      for (const key of keysOf(options)) {
+        if (hasOwn(presets, key) || key === 'stylize') context[key] = options[key];
+        else if (!hasOwn(context, key)) context.given[key] = options[key];
+      }
+    }
+    if (context.colors && context.stylize === plain) context.stylize = coloured;
+    if (context.depth === Infinity) context.depth = null;
+    context.maxArrayLength ??= Infinity;
+    context.maxStringLength ??= Infinity;
+    return format(context, value, 0);
+  }
+  inspect.custom = custom;
+  inspect.colors = colors;
+  inspect.styles = styles;
+  Object.defineProperty(inspect, 'defaultOptions', {
+    get: () => presets,
+    set(options) {
+      if (typeof options === 'object' && options !== null) {
+        Object.assign(presets, options);
+        return;
+      }
+      throw Object.assign(new TypeError(`The "options" argument must be of type object. Received ${shared.library('internal/received').received(options)}`), { code: 'ERR_INVALID_ARG_TYPE' });
+    },
+    enumerable: true,
+    configurable: true,
+  });
 
   shared.define = (name, value) => {
     Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
   };
   shared.modules = Object.create(null);
+  shared.builtIn = builtIn;
   shared.inspect = inspect;
-  shared.format = formatArguments;
 })

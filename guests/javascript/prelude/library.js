@@ -10,8 +10,6 @@
   const names = new Set(libraryNames());
   const isFile = (name) => /\.c?js$/.test(name);
   const mains = {
-    'base64-js': 'base64-js/index.js',
-    ieee754: 'ieee754/index.js',
     'readable-stream': 'readable-stream/lib/stream.js',
     'safe-buffer': 'buffer',
     'abort-controller': 'internal/web',
@@ -73,8 +71,8 @@
     'internal/events': ['MessageEvent', 'ErrorEvent', 'PromiseRejectionEvent', 'CloseEvent'],
     'internal/messages': ['MessageChannel', 'MessagePort', 'BroadcastChannel'],
     'internal/compression': ['CompressionStream', 'DecompressionStream'],
-    'internal/webcrypto': ['Crypto', 'CryptoKey', 'SubtleCrypto'],
-    'web-streams-polyfill/dist/ponyfill.js': [
+    'internal/webcrypto': ['CryptoKey', 'SubtleCrypto'],
+    'internal/web_streams': [
       'ReadableStream',
       'ReadableStreamDefaultReader',
       'ReadableStreamBYOBReader',
@@ -89,6 +87,7 @@
       'ByteLengthQueuingStrategy',
       'CountQueuingStrategy',
     ],
+    perf_hooks: ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver', 'PerformanceObserverEntryList', 'PerformanceResourceTiming'],
     'internal/text_streams': ['TextEncoderStream', 'TextDecoderStream'],
     'urlpattern-polyfill/dist/urlpattern.cjs': ['URLPattern'],
   };
@@ -98,7 +97,6 @@
   lazily('navigator', () => evaluate('internal/navigator'));
 
   Object.defineProperty(modules.path, 'win32', { get: () => modules['path/win32'], enumerable: true, configurable: true });
-  Object.defineProperty(crypto, 'subtle', { get: () => evaluate('internal/webcrypto').subtle, enumerable: true, configurable: true });
 
   shared.library = evaluate;
   shared.lazily = lazily;

@@ -9,12 +9,9 @@
 
   const importing = new Set(['node', 'import', 'module-sync', 'default']);
   const requiring = new Set(['node', 'require', 'module-sync', 'default']);
-  const endings = ['.js', '.json', '.mjs', '.cjs'];
 
-  function fail(code, message) {
-    const error = new Error(message);
-    error.code = code;
-    throw error;
+  function fail(code, message, Kind = Error) {
+    throw Object.assign(new Kind(message), { code });
   }
 
   function kindAt(path) {
@@ -40,7 +37,7 @@
       } catch (error) {
         fail('ERR_INVALID_PACKAGE_CONFIG', `Invalid package config ${file}: ${error.message}`);
       }
-      if (typeof known !== 'object' || known === null) known = {};
+      known = Object.assign(Object.create(null), known);
     }
     descriptions.set(folder, known);
     return known;
@@ -55,9 +52,14 @@
     }
   }
 
+  // How files may end whose names leave it out; a tool may add its own.
+  function endings() {
+    return [...Object.keys(extensions).filter((each) => each !== '.node'), '.mjs', '.cjs'];
+  }
+
   function asFile(path) {
     if (kindAt(path) === 'file') return path;
-    const ending = endings.find((ending) => kindAt(path + ending) === 'file');
+    const ending = endings().find((ending) => kindAt(path + ending) === 'file');
     return ending && path + ending;
   }
 
@@ -65,7 +67,14 @@
     if (kindAt(path) !== 'directory') return undefined;
     const main = descriptionOf(path)?.main;
     const named = typeof main === 'string' ? join(path, main) : undefined;
-    return (named && (asFile(named) ?? asFile(join(named, 'index')))) ?? asFile(join(path, 'index'));
+    const found = named && (asFile(named) ?? asFile(join(named, 'index')));
+    if (found) return found;
+    const index = asFile(join(path, 'index'));
+    if (named && index) {
+      const message = `Invalid 'main' field in '${join(path, 'package.json')}' of '${main}'. Please either fix that or report it to the module author`;
+      globalThis.process.emitWarning(message, 'DeprecationWarning', 'DEP0128');
+    }
+    return index;
   }
 
   // What an entry of `exports` or `imports` leads to under the conditions; undefined when to nothing.
@@ -110,6 +119,13 @@
     return fail('ERR_PACKAGE_PATH_NOT_EXPORTED', `Package subpath '${subpath}' is not exported by ${name ?? folder}`);
   }
 
+  function inPackage(home, parts, subpath, conditions) {
+    const description = descriptionOf(home);
+    if (description?.exports !== undefined && description.exports !== null) return exported(home, description, subpath, conditions);
+    const path = join(home, ...parts);
+    return (parts.length ? asFile(path) : undefined) ?? asFolder(path);
+  }
+
   // The file of a package by its name, as seen from a file; undefined when there is none.
   function inPackages(name, base, conditions) {
     const parts = name.split('/');
@@ -120,30 +136,45 @@
       return exported(own.folder, own.description, subpath, conditions);
     }
     for (let folder = dirname(base); ; folder = dirname(folder)) {
+      if (folder.endsWith('/node_modules')) continue;
       const home = join(folder, 'node_modules', title);
-      if (kindAt(home) === 'directory') {
-        const description = descriptionOf(home);
-        if (description?.exports !== undefined && description.exports !== null) {
-          return exported(home, description, subpath, conditions);
-        }
-        const path = join(home, ...parts);
-        return (parts.length ? asFile(path) : undefined) ?? asFolder(path);
-      }
-      if (folder === '/' || folder === '.') return undefined;
+      const found = kindAt(home) === 'directory' ? inPackage(home, parts, subpath, conditions) : asFile(join(folder, 'node_modules', name));
+      if (found) return found;
+      if (folder === '/' || folder === '.') break;
     }
+    for (const folder of globalPaths()) {
+      const path = join(folder, name);
+      const found = asFile(path) ?? asFolder(path);
+      if (found) return found;
+    }
+    return undefined;
   }
+
+  // Folders of `NODE_PATH`, where packages are looked for at last.
+  function globalPaths() {
+    if (!pathsAreKnown) Module._initPaths();
+    return Module.globalPaths;
+  }
+  let pathsAreKnown = false;
 
   const isPath = (name) => /^(\/|\.\.?(\/|$))/.test(name);
 
+  // The name that a built-in module has here.
+  function builtIn(name) {
+    if (Object.hasOwn(modules, name)) return name;
+    const plain = name.startsWith('node:') ? name.slice(5) : name;
+    return Object.hasOwn(modules, plain) ? plain : undefined;
+  }
+
   // The file, or the built-in module, that a name means in the file `base`.
   function resolve(name, base, conditions) {
-    const plain = name.replace(/^node:/, '');
-    const builtIn = [name, plain].find((each) => Object.hasOwn(modules, each));
-    if (builtIn) return builtIn;
+    const known = builtIn(name);
+    if (known) return known;
     let found;
     if (isPath(name)) {
       const path = name[0] === '/' ? modules.path.normalize(name) : join(dirname(base), name);
-      found = asFile(path) ?? asFolder(path);
+      // What ends like a folder is none of the files beside it.
+      found = (/(^|\/)(\.\.?)?$/.test(name) ? undefined : asFile(path)) ?? asFolder(path);
     } else if (name[0] === '#') {
       const own = packageOf(base);
       found = own && lookUp(own.description.imports ?? {}, name, own.folder, conditions);
@@ -179,26 +210,61 @@
     }
   }
 
+  // The longest ending of a file's name that something is known for.
+  function endingOf(path) {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    for (let at = name.indexOf('.', 1); at > 0; at = name.indexOf('.', at + 1)) {
+      if (extensions[name.slice(at)]) return name.slice(at);
+    }
+    return '.js';
+  }
+
   function load(path, parent) {
     const known = cache[path];
-    if (known) return known.exports;
-    const source = textOf(path);
-    const json = path.endsWith('.json');
-    if (!json && !isCommonJs(path, source, false)) return exportsOf(path);
-    const module = Object.assign(new modules.module(path, parent), { filename: path });
-    if (path === mainPath) mainModule = module;
+    if (known) {
+      if (parent && !parent.children?.includes(known)) parent.children?.push(known);
+      return known.exports;
+    }
+    const handler = extensions[endingOf(path)];
+    if (handler === ofJavaScript && !isCommonJs(path, textOf(path), false)) return exportsOf(path);
+    const module = new Module(path, parent);
+    if (path === mainPath) {
+      mainModule = module;
+      module.id = '.';
+    }
     cache[path] = module;
-    parent?.children.push(module);
+    parent?.children?.push(module);
     try {
-      if (json) module.exports = JSON.parse(source);
-      else run(module, source);
+      module.load(path);
     } catch (error) {
       delete cache[path];
       throw error;
     }
-    module.loaded = true;
     return module.exports;
   }
+
+  const withoutMark = (source) => (source[0] === '\ufeff' ? source.slice(1) : source);
+
+  function ofJavaScript(module, path) {
+    module._compile(withoutMark(textOf(path)), path);
+  }
+
+  function ofJson(module, path) {
+    try {
+      module.exports = JSON.parse(withoutMark(textOf(path)));
+    } catch (error) {
+      error.message = `${path}: ${error.message}`;
+      throw error;
+    }
+  }
+
+  const extensions = Object.assign(Object.create(null), {
+    '.js': ofJavaScript,
+    '.json': ofJson,
+    '.node'(module, path) {
+      fail('ERR_DLOPEN_FAILED', `${path}: native code cannot be loaded in this sandbox`);
+    },
+  });
 
   // An ES module that is required: its namespace, or what it exports by a name that says so.
   function exportsOf(path) {
@@ -207,42 +273,112 @@
     return 'module.exports' in exports ? exports['module.exports'] : exports;
   }
 
-  function run(module, source) {
-    const main = source.startsWith('#!') ? `//${source}` : source;
-    const require = (module.require = requireFor(() => module.filename, module));
-    compile(main, module.filename).call(module.exports, module.exports, require, module, module.filename, module.path);
-  }
+  const errors = () => shared.library('internal/arguments');
+  const baseOf = (parent) => (parent === own ? here('') : parent?.filename ?? here(''));
 
-  function requireFor(base, parent) {
-    const find = (name) => {
-      if (typeof name === 'string' && name !== '') return resolve(name, base(), requiring);
-      const error = new TypeError('The argument of require must be a non-empty string');
-      error.code = 'ERR_INVALID_ARG_VALUE';
-      throw error;
-    };
+  function requireFor(parent) {
     const require = function require(name) {
-      const found = find(name);
-      return found[0] === '/' ? load(found, parent) : modules[found];
+      if (typeof name !== 'string') throw errors().wrongType('id', 'of type string', name);
+      if (name === '') throw errors().wrongValue('id', name, 'must be a non-empty string');
+      return Module._load(name, parent, false);
     };
-    require.resolve = find;
+    require.resolve = function resolve(name, options = undefined) {
+      errors().need('string', 'request', name);
+      return Module._resolveFilename(name, parent, false, options);
+    };
+    require.resolve.paths = function paths(name) {
+      errors().need('string', 'request', name);
+      return Module._resolveLookupPaths(name, parent);
+    };
     require.cache = cache;
+    require.extensions = extensions;
     Object.defineProperty(require, 'main', { get: () => mainModule ?? own, enumerable: true, configurable: true });
     return require;
   }
 
-  // The class of modules, which tools extend.
+  // The class of modules, which tools extend and whose functions they replace.
   function Module(id = '', parent = undefined) {
-    Object.assign(this, { id, filename: null, path: dirname(id), exports: {}, parent, children: [], loaded: false, paths: [] });
+    const own = { id, path: dirname(id), exports: {}, filename: null, loaded: false, children: [], paths: [], parent };
+    for (const name of Object.keys(own)) Object.defineProperty(this, name, { value: own[name], writable: true, configurable: true, enumerable: name !== 'parent' });
+  }
+  Object.assign(Module.prototype, {
+    require(name) {
+      return requireFor(this)(name);
+    },
+    load(path) {
+      this.filename = path;
+      this.paths = Module._nodeModulePaths(dirname(path));
+      extensions[endingOf(path)](this, path);
+      this.loaded = true;
+    },
+    _compile(source, path) {
+      const main = source.startsWith('#!') ? `//${source}` : source;
+      return compile(main, path).call(this.exports, this.exports, requireFor(this), this, path, dirname(path));
+    },
+  });
+
+  function within(paths, name) {
+    for (const path of paths) {
+      try {
+        return resolve(name, join(modules.path.resolve(path), '.paths'), requiring);
+      } catch (error) {
+        if (error.code !== 'MODULE_NOT_FOUND') throw error;
+      }
+    }
+    return fail('MODULE_NOT_FOUND', `Cannot find module '${name}'`);
+  }
+
+  // Where `createRequire` begins.
+  function startOf(from) {
+    const isUrl = from instanceof URL || (typeof from === 'string' && from.startsWith('file:'));
+    if (isUrl) return modules.url.fileURLToPath(from);
+    if (typeof from === 'string' && from[0] === '/') return from;
+    throw errors().wrongValue('filename', from, 'must be a file URL object, file URL string, or absolute path string');
   }
 
   modules.module = Object.assign(Module, {
     Module,
     builtinModules: Object.keys(modules).filter((name) => name !== 'module').concat('module').sort(),
     _cache: cache,
-    _extensions: Object.assign(Object.create(null), { '.js'() {}, '.json'() {}, '.node'() {} }),
-    _resolveFilename: (name, parent) => resolve(name, parent?.filename ?? here(''), requiring),
-    _nodeModulePaths: (from) => from.split('/').map((_, at, all) => `${all.slice(0, all.length - at).join('/')}/node_modules`),
-    _load: (name, parent) => requireFor(() => parent?.filename ?? here(''), parent)(name),
+    _pathCache: Object.create(null),
+    _extensions: extensions,
+    globalPaths: [],
+    wrapper: ['(function (exports, require, module, __filename, __dirname) { ', '\n});'],
+    wrap: (source) => Module.wrapper[0] + source + Module.wrapper[1],
+    _resolveFilename(name, parent, isMain, options = undefined) {
+      if (builtIn(name)) return name;
+      if (options?.paths !== undefined) {
+        if (!Array.isArray(options.paths)) throw errors().wrongValue('options.paths', options.paths);
+        return within(options.paths, name);
+      }
+      return resolve(name, baseOf(parent), requiring);
+    },
+    _nodeModulePaths(from) {
+      const parts = modules.path.resolve(from).split('/');
+      const folders = parts.map((part, at) => ({ part, path: parts.slice(0, at + 1).join('/') })).reverse();
+      return folders.filter(({ part }, at) => part !== 'node_modules' && !(part === '' && at < folders.length - 1)).map(({ path }) => `${path}/node_modules`);
+    },
+    _resolveLookupPaths(name, parent = undefined) {
+      if (builtIn(name)) return null;
+      if (isPath(name)) return [parent?.filename ? dirname(parent.filename) : '.'];
+      return [...(parent?.paths ?? []), ...globalPaths()];
+    },
+    _initPaths() {
+      pathsAreKnown = true;
+      const { NODE_PATH = '', HOME } = globalThis.process.env;
+      Module.globalPaths = [...NODE_PATH.split(':').filter(Boolean), ...(HOME ? [`${HOME}/.node_modules`, `${HOME}/.node_libraries`] : [])];
+    },
+    _load(name, parent, isMain) {
+      const known = builtIn(name);
+      if (!known && name.startsWith('node:')) fail('ERR_UNKNOWN_BUILTIN_MODULE', `No such built-in module: ${name}`);
+      if (known && cache[name]) return cache[name].exports;
+      const found = Module._resolveFilename(name, parent, isMain);
+      return found[0] === '/' ? load(found, parent) : modules[builtIn(found)];
+    },
+    _stat(path) {
+      const kind = kindAt(path);
+      return kind === 'file' ? 0 : kind === 'directory' ? 1 : -2;
+    },
     findPackageJSON: (name, base = here('')) => {
       const own = packageOf(resolve(name, `${base}`.replace(/^file:\/\//, ''), importing));
       return own && join(own.folder, 'package.json');
@@ -250,12 +386,14 @@
     register() {},
     syncBuiltinESMExports() {},
     findSourceMap() {},
-    globalPaths: [],
     enableCompileCache: () => ({ status: 3 }),
-    isBuiltin: (name) => Object.hasOwn(modules, `${name}`) || Object.hasOwn(modules, `${name}`.replace(/^node:/, '')),
+    isBuiltin: (name) => builtIn(`${name}`) !== undefined,
     createRequire(from) {
-      const path = from instanceof URL || `${from}`.startsWith('file:') ? modules.url.fileURLToPath(from) : `${from}`;
-      return requireFor(() => path + (path.endsWith('/') ? '.' : ''));
+      const path = startOf(from);
+      const parent = new Module(path);
+      parent.filename = path + (path.endsWith('/') ? '.' : '');
+      parent.paths = Module._nodeModulePaths(dirname(parent.filename));
+      return requireFor(parent);
     },
     checkSyntax: (path) => checkSyntax(resolve(path, here(''), requiring)),
     // Runs a file as a program is run.
@@ -278,12 +416,11 @@
 
   // A snippet's own begins in the working directory.
   const here = (base) => (base[0] === '/' ? base : join(currentFolder(), '.snippet'));
-  const require = requireFor(() => here(''));
   // A snippet is what a program begins with: it has a module, whose file is its own if it has one.
   const fileName = () => (programName()[0] === '/' ? programName() : join(currentFolder(), '[snippet]'));
   const own = new Module('.');
   own.paths = modules.module._nodeModulePaths(currentFolder());
-  own.require = require;
+  const require = (own.require = requireFor(own));
   shared.define('require', require);
   shared.define('module', own);
   shared.define('exports', own.exports);

@@ -3,12 +3,7 @@
   'use strict';
   const { currentFolder } = native;
 
-  function text(path) {
-    if (typeof path === 'string') return path;
-    const error = new TypeError('the path must be a string');
-    error.code = 'ERR_INVALID_ARG_TYPE';
-    throw error;
-  }
+  const text = (path, argument = 'path') => (typeof path === 'string' ? path : shared.library('internal/arguments').need('string', argument, path));
 
   function normalize(path) {
     if (text(path) === '') return '.';
@@ -39,11 +34,13 @@
   function dirname(path) {
     const clean = trimmed(path);
     const slash = clean.lastIndexOf('/');
-    return slash < 0 ? '.' : clean.slice(0, slash).replace(/(?<=.)\/+$/, '') || '/';
+    if (slash < 0) return '.';
+    return slash === 1 && clean[0] === '/' ? '//' : clean.slice(0, slash) || '/';
   }
 
   function basename(path, suffix) {
     const clean = trimmed(path);
+    if (suffix !== undefined && text(suffix, 'suffix') === path) return '';
     const base = clean === '/' ? '' : clean.slice(clean.lastIndexOf('/') + 1);
     return suffix && base !== suffix && base.endsWith(suffix) ? base.slice(0, -suffix.length) : base;
   }
@@ -51,7 +48,7 @@
   function extname(path) {
     const base = basename(path);
     const dot = base.lastIndexOf('.');
-    return dot <= 0 || /^\.+$/.test(base) ? (base === '..' || dot <= 0 ? '' : '.') : base.slice(dot);
+    return dot <= 0 || base === '..' ? '' : base.slice(dot);
   }
 
   const path = {
@@ -70,8 +67,8 @@
       return text(name)[0] === '/';
     },
     relative(from, to) {
-      const left = resolve(from).split('/').filter(Boolean);
-      const right = resolve(to).split('/').filter(Boolean);
+      const left = resolve(text(from, 'from')).split('/').filter(Boolean);
+      const right = resolve(text(to, 'to')).split('/').filter(Boolean);
       let same = 0;
       while (same < left.length && left[same] === right[same]) same++;
       return [...left.slice(same).map(() => '..'), ...right.slice(same)].join('/');
@@ -79,17 +76,25 @@
     parse(name) {
       const base = basename(name);
       const ext = extname(name);
-      const folder = dirname(name);
       const root = name[0] === '/' ? '/' : '';
-      const dir = folder === '.' && !name.startsWith('.') ? '' : folder;
+      const dir = trimmed(name).includes('/') ? dirname(name) : '';
       return { root, dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
     },
-    format({ root = '', dir, base, name = '', ext = '' }) {
-      const last = base ?? name + ext;
-      if (!dir) return root + last;
-      return dir === root ? dir + last : `${dir}/${last}`;
-    },
+    format: (parts) => formatted(parts, '/'),
+    toNamespacedPath: (name) => name,
+    _makeLong: (name) => name,
+    matchesGlob: (name, pattern) => shared.library('internal/glob')(text(name), text(pattern, 'pattern')),
   };
+
+  function formatted(parts, separator) {
+    if (typeof parts !== 'object' || parts === null) throw shared.library('internal/arguments').wrongType('pathObject', 'of type object', parts);
+    const { root, dir, base, name, ext } = parts;
+    const folder = dir || root;
+    const last = base || `${name || ''}${ext && ext[0] !== '.' ? '.' : ''}${ext || ''}`;
+    if (!folder) return last;
+    return folder === root ? folder + last : folder + separator + last;
+  }
+  shared.formatPath = formatted;
   path.posix = path;
   shared.modules.path = path;
 })

@@ -3,7 +3,7 @@
   'use strict';
   // Those that are there now: a snippet may have others of these names.
   const { console, performance, setTimeout } = globalThis;
-  const { arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, setExitCode, write } =
+  const { activeTimers, arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, setExitCode, write } =
     native;
   const { modules, define } = shared;
   // What this is like: packages ask for it before they use what it has.
@@ -14,11 +14,29 @@
   let known;
   let age = -1;
 
+  // Its values are texts.
+  const ofEnvironment = {
+    set(variables, name, value) {
+      if (typeof name === 'symbol' || typeof value === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
+      variables[name] = `${value}`;
+      return true;
+    },
+    defineProperty(variables, name, descriptor) {
+      const { configurable, enumerable, get, set, value, writable } = descriptor;
+      const refuse = (message) => {
+        throw Object.assign(new TypeError(`'process.env' ${message}`), { code: 'ERR_INVALID_OBJECT_DEFINE_PROPERTY' });
+      };
+      if (get || set) refuse('does not accept an accessor(getter/setter) descriptor');
+      if (!configurable || !enumerable || !writable) refuse('only accepts a configurable, writable, and enumerable data descriptor');
+      return ofEnvironment.set(variables, name, value);
+    },
+  };
+
   // The environment of the run; what a snippet changes lasts until a run brings another.
   function current() {
     if (age !== environmentAge()) {
       const given = programArguments();
-      known = { env: { HOME: home(), ...environment() }, argv: ['javascript', ...given], stdin: undefined };
+      known = { env: new Proxy({ HOME: home(), ...environment() }, ofEnvironment), argv: ['javascript', ...given], stdin: undefined };
       age = environmentAge();
     }
     return known;
@@ -28,32 +46,58 @@
   const ofRuns = ['beforeExit', 'exit', 'uncaughtException', 'unhandledRejection'];
   let isHeard = false;
   let isEnding = false;
+  let capture = null;
   function tell(name, first, second) {
     if (name === 'end') {
       for (const each of ofRuns) process.removeAllListeners(each);
       isEnding = false;
+      capture = null;
       return false;
     }
     if (name === 'exit') isEnding = true;
+    if (name === 'uncaughtException' && capture) {
+      capture(first);
+      return true;
+    }
     if (name === 'uncaughtException') {
       process.emit('uncaughtExceptionMonitor', first, name);
       second = name;
     }
-    return process.emit(name, first, second);
+    if (process.emit(name, first, second)) return true;
+    return name === 'unhandledRejection' && tellRejection(first);
+  }
+
+  // Where nobody listens for it, a rejection is an exception.
+  function tellRejection(reason) {
+    if (!capture && !process.listenerCount('uncaughtException')) return false;
+    const error = reason instanceof Error ? reason : rare().rejection(reason);
+    process.emit('uncaughtExceptionMonitor', error, 'unhandledRejection');
+    if (!capture) return process.emit('uncaughtException', error, 'unhandledRejection');
+    capture(error);
+    return true;
+  }
+
+  function hear() {
+    if (isHeard) return;
+    isHeard = true;
+    listenToRuns(tell);
   }
 
   // Of an emitter, on an object that is none until its first use.
   const listening = {};
   for (const name of ['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'prependListener', 'prependOnceListener', 'emit', 'listeners', 'rawListeners', 'listenerCount', 'eventNames', 'setMaxListeners', 'getMaxListeners']) {
     listening[name] = function (...values) {
-      if (!isHeard && this === process && ofRuns.includes(values[0])) {
-        isHeard = true;
-        listenToRuns(tell);
-      }
+      if (this === process && ofRuns.includes(values[0])) hear();
       return modules.events.prototype[name].apply(this, values);
     };
   }
 
+  function writeTo(chunk, encoding, callback) {
+    write(this.fd, chunk);
+    const done = typeof encoding === 'function' ? encoding : callback;
+    if (done) queueMicrotask(() => done());
+    return true;
+  }
   const stream = (descriptor) =>
     Object.assign(Object.create(listening), {
       fd: descriptor,
@@ -62,12 +106,7 @@
       writableLength: 0,
       writableHighWaterMark: 16384,
       columns: undefined,
-      write(chunk, encoding, callback) {
-        write(descriptor, chunk);
-        const done = typeof encoding === 'function' ? encoding : callback;
-        if (done) queueMicrotask(() => done());
-        return true;
-      },
+      write: writeTo,
       end(chunk, encoding, callback) {
         if (chunk !== undefined && typeof chunk !== 'function') this.write(chunk);
         const done = [chunk, encoding, callback].find((each) => typeof each === 'function');
@@ -149,7 +188,15 @@
     });
   }
 
+  const rare = () => shared.library('internal/process');
+  // Functions that are evaluated when they are first called.
+  const seldom = (...names) => Object.fromEntries(names.map((name) => [name, { [name](...values) { return rare()[name](...values); } }[name]]));
+
   const process = {
+    get _exiting() {
+      return isEnding;
+    },
+    ...seldom('_kill', 'assert', 'cpuUsage', 'dlopen', 'emitWarning', 'initgroups', 'kill', 'setSourceMapsEnabled', 'setegid', 'seteuid', 'setgid', 'setgroups', 'setuid', 'umask'),
     get env() {
       return current().env;
     },
@@ -174,8 +221,8 @@
     version: `v${VERSION}`,
     versions: { node: VERSION, v8: '0.0.0', modules: '127', quickjs: '0.16.2' },
     release: { name: 'node' },
-    config: { target_defaults: {}, variables: {} },
-    features: { inspector: false, debug: false, uv: false, ipv6: false, tls: false, typescript: false },
+    config: Object.freeze({ target_defaults: {}, variables: {} }),
+    features: Object.defineProperty({ inspector: false, debug: false, uv: false, ipv6: false, tls_alpn: false, tls_sni: false, tls_ocsp: false, tls: false, cached_builtins: true, require_module: true }, 'typescript', { value: false }),
     execPath: '/usr/bin/node',
     execArgv: [],
     argv0: 'node',
@@ -194,28 +241,42 @@
       return exit(process.exitCode);
     },
     cwd: currentFolder,
-    chdir: changeFolder,
+    chdir(folder) {
+      if (typeof folder !== 'string') throw rare().wrongType('"directory" argument', 'of type string', folder);
+      try {
+        changeFolder(folder);
+      } catch (error) {
+        if (!error.code) throw error;
+        const path = currentFolder();
+        throw Object.assign(new Error(error.message.replace(/, chdir .*$/s, `, chdir '${path}' -> '${folder}'`)), { errno: error.errno, code: error.code, syscall: 'chdir', path, dest: folder });
+      }
+    },
     uptime() {
       return performance.now() / 1000;
     },
     nextTick(callback, ...values) {
-      if (typeof callback !== 'function') throw Object.assign(new TypeError('The "callback" argument must be of type function.'), { code: 'ERR_INVALID_ARG_TYPE' });
-      nextTick(callback, ...values);
+      if (typeof callback !== 'function') throw rare().wrongType('"callback" argument', 'of type function', callback);
+      if (!isEnding) nextTick(callback, ...values);
     },
     hrtime: Object.assign(
       (since) => {
+        if (since !== undefined) rare().checkTime(since);
         const now = BigInt(Math.round(monotonic() * 1e6)) - (since ? BigInt(since[0]) * 1000000000n + BigInt(since[1]) : 0n);
-        return [Number(now / 1000000000n), Number(now % 1000000000n)];
+        const part = ((now % 1000000000n) + 1000000000n) % 1000000000n;
+        return [Number((now - part) / 1000000000n), Number(part)];
       },
       { bigint: () => BigInt(Math.round(monotonic() * 1e6)) },
     ),
     memoryUsage: Object.assign(() => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }), { rss: () => 0 }),
     constrainedMemory: () => 2 ** 32,
     availableMemory: () => 2 ** 32,
-    cpuUsage: () => ({ user: Math.round(performance.now() * 1000), system: 0 }),
     resourceUsage: () => ({ userCPUTime: Math.round(performance.now() * 1000), systemCPUTime: 0, maxRSS: 0 }),
-    getActiveResourcesInfo: () => [],
-    umask: () => 0o22,
+    getActiveResourcesInfo() {
+      const [timeouts, immediates] = activeTimers();
+      return [...Array(timeouts + (shared.timers.isFiring() ? 1 : 0)).fill('Timeout'), ...Array(immediates).fill('Immediate')];
+    },
+    _getActiveRequests: () => [],
+    _getActiveHandles: () => [],
     getuid: () => USER,
     geteuid: () => USER,
     getgid: () => USER,
@@ -224,25 +285,13 @@
     abort() {
       return exit(134);
     },
-    // The only process here is this one.
-    kill(pid, signal = 'SIGTERM') {
-      const error = (code, message) => Object.assign(new Error(message), { code, syscall: 'kill' });
-      if (pid !== process.pid) throw error('ESRCH', `kill ESRCH`);
-      const number = typeof signal === 'number' ? signal : modules.os.constants.signals[signal];
-      if (number === undefined) throw error('ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
-      if (number === 0 || process.emit(signal, signal, number)) return true;
-      return exit(128 + number);
+    setUncaughtExceptionCaptureCallback(listener) {
+      if (listener !== null && typeof listener !== 'function') throw rare().wrongType('"fn" argument', 'of type function or null', listener);
+      if (listener && capture) throw Object.assign(new Error('`process.setupUncaughtExceptionCapture()` was called while a capture callback was already active'), { code: 'ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET' });
+      capture = listener;
+      hear();
     },
-    emitWarning(warning, type, code) {
-      const [name, about] = typeof type === 'object' && type !== null ? [type.type, type.code] : [type, code];
-      const error = warning instanceof Error ? warning : Object.assign(new Error(warning), { name: name ?? 'Warning' });
-      if (typeof about === 'string') error.code = about;
-      if (process.listenerCount('warning')) process.emit('warning', error);
-      else if (!process.noDeprecation || error.name !== 'DeprecationWarning') console.error(`${error.code ? `[${error.code}] ` : ''}${error.name}: ${error.message}`);
-    },
-    setUncaughtExceptionCaptureCallback() {},
-    hasUncaughtExceptionCaptureCallback: () => false,
-    setSourceMapsEnabled() {},
+    hasUncaughtExceptionCaptureCallback: () => capture !== null,
     allowedNodeEnvironmentFlags: new Set(),
     report: {},
     stdout: stream(1),
@@ -252,12 +301,17 @@
     },
     getBuiltinModule: (name) => modules[`${name}`.replace(/^node:/, '')],
   };
+  shared.standard = { stdout: process.stdout, stderr: process.stderr, write: writeTo };
+  Object.defineProperty(listening, 'constructor', { value: Object.defineProperty(function () {}, 'name', { value: 'process' }), writable: true, configurable: true });
+  listening.constructor.prototype = listening;
+  shared.processPrototype = listening;
   Object.setPrototypeOf(process, listening);
   Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
   define('process', process);
 
-  Object.assign(modules, {
-    process,
-    perf_hooks: { performance, PerformanceObserver: class PerformanceObserver { observe() {} disconnect() {} }, constants: {}, monitorEventLoopDelay: () => ({ enable() {}, disable() {}, min: 0, max: 0, mean: 0 }) },
-  });
+  modules.process = process;
+  for (const name of ['clearMarks', 'clearMeasures', 'eventLoopUtilization', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'mark', 'measure', 'timerify']) {
+    performance[name] = { [name](...values) { return shared.library('internal/timeline').methods[name](...values); } }[name];
+  }
+  Object.defineProperty(performance, 'nodeTiming', { get: () => shared.library('internal/timeline').methods.nodeTiming, enumerable: true, configurable: true });
 })

@@ -1,110 +1,182 @@
 // setTimeout and the others, whose timers are objects as in Node.js.
 (function (native, shared) {
   'use strict';
-  const { clearTimer, setImmediate, setInterval, setTimeout, setWaitedFor } = native;
-  const promisified = Symbol.for('nodejs.util.promisify.custom');
+  const { clearTimer, setImmediate, setTimeout, setWaitedFor } = native;
+  const { apply } = Reflect;
+  const LONGEST = 2 ** 31 - 1;
+  const byNumber = new Map();
+  // The timer whose callback runs.
+  let firing;
 
-  function timerClass(name, set) {
-    return {
-      [name]: class {
-        #arguments;
-        #id;
-        #waitedFor = true;
-        constructor(...values) {
-          this.#arguments = values;
-          this.#id = set(...values);
-        }
-        static id = (timer) => (#id in timer ? timer.#id : undefined);
-        ref() {
-          this.#waitedFor = true;
-          setWaitedFor(this.#id, true);
-          return this;
-        }
-        unref() {
-          this.#waitedFor = false;
-          setWaitedFor(this.#id, false);
-          return this;
-        }
-        hasRef() {
-          return this.#waitedFor;
-        }
-        refresh() {
-          clearTimer(this.#id);
-          this.#id = set(...this.#arguments);
-          setWaitedFor(this.#id, this.#waitedFor);
-          return this;
-        }
-        close() {
-          clearTimer(this.#id);
-          return this;
-        }
-        [Symbol.toPrimitive]() {
-          return this.#id;
-        }
-        [Symbol.dispose]() {
-          clearTimer(this.#id);
-        }
-      },
-    }[name];
+  function needFunction(callback) {
+    if (typeof callback === 'function') return;
+    throw Object.assign(new TypeError(`The "callback" argument must be of type function. Received ${shared.library('internal/received').received(callback)}`), { code: 'ERR_INVALID_ARG_TYPE' });
   }
 
-  const Timeout = timerClass('Timeout', setTimeout);
-  const Interval = timerClass('Timeout', setInterval);
-  const Immediate = timerClass('Immediate', setImmediate);
-  const ids = [Timeout, Interval, Immediate].map((each) => {
-    const { id } = each;
-    delete each.id;
-    return id;
-  });
-  const idOf = (timer) => {
-    if (typeof timer !== 'object' || timer === null) return Number(timer);
-    return ids.map((each) => each(timer)).find((id) => id !== undefined);
-  };
+  function milliseconds(delay) {
+    delay *= 1;
+    if (delay > LONGEST) globalThis.process.emitWarning(`${delay} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`, 'TimeoutOverflowWarning');
+    return delay >= 1 && delay <= LONGEST ? delay : 1;
+  }
 
-  const clear = (timer) => void clearTimer(idOf(timer) ?? 0);
-  const later =
-    (set) =>
-    (delay, value, options = {}) =>
-      new Promise((resolve, reject) => {
-        const { ref = true, signal } = options ?? {};
-        const aborted = () => Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
-        if (signal?.aborted) {
-          reject(aborted());
-          return;
+  class Timeout {
+    #id;
+    #waitedFor;
+    #arguments;
+    #number;
+    constructor(callback, delay, values, repeats, isWaitedFor = true) {
+      this._idleTimeout = milliseconds(delay);
+      this._onTimeout = callback;
+      this._repeat = repeats ? this._idleTimeout : null;
+      this._destroyed = false;
+      this.#arguments = values;
+      this.#waitedFor = isWaitedFor;
+      Timeout.#start(this);
+    }
+    static #start(timer) {
+      timer.#id = setTimeout(Timeout.#fire, Math.trunc(timer._idleTimeout), timer);
+      if (!timer.#waitedFor) setWaitedFor(timer.#id, false);
+    }
+    static #fire(timer) {
+      const { _onTimeout } = timer;
+      const id = timer.#id;
+      if (typeof _onTimeout !== 'function') return void stop(timer);
+      firing = timer;
+      try {
+        apply(_onTimeout, timer, timer.#arguments);
+      } finally {
+        firing = undefined;
+        // The callback may have stopped it or started it anew.
+        if (!timer._destroyed && timer.#id === id) {
+          if (timer._repeat && timer._idleTimeout !== -1 && typeof timer._onTimeout === 'function') {
+            timer._idleTimeout = milliseconds(timer._repeat);
+            Timeout.#start(timer);
+          } else {
+            stop(timer);
+          }
         }
-        const timer = set(() => {
-          signal?.removeEventListener('abort', abort);
-          resolve(value);
-        }, delay);
-        const abort = () => {
-          clear(timer);
-          reject(aborted());
-        };
-        if (!ref) timer.unref();
-        signal?.addEventListener('abort', abort, { once: true });
-      });
+      }
+    }
+    static stop(timer) {
+      if (!(#id in timer)) return false;
+      clearTimer(timer.#id);
+      timer._destroyed = true;
+      if (timer.#number !== undefined) byNumber.delete(timer.#number);
+      return true;
+    }
+    static wait(timer, isWaitedFor) {
+      if (!(#id in timer)) return;
+      timer.#waitedFor = isWaitedFor;
+      setWaitedFor(timer.#id, isWaitedFor);
+    }
+    ref() {
+      waitForTimeout(this, true);
+      return this;
+    }
+    unref() {
+      waitForTimeout(this, false);
+      return this;
+    }
+    hasRef() {
+      return this.#waitedFor;
+    }
+    refresh() {
+      if (#id in this) {
+        clearTimer(this.#id);
+        this._destroyed = false;
+        Timeout.#start(this);
+      }
+      return this;
+    }
+    close() {
+      stop(this);
+      return this;
+    }
+    [Symbol.toPrimitive]() {
+      this.#number ??= this.#id;
+      if (!this._destroyed) byNumber.set(this.#number, this);
+      return this.#number;
+    }
+    [Symbol.dispose]() {
+      stop(this);
+    }
+  }
+
+  class Immediate {
+    #id;
+    #waitedFor = true;
+    #arguments;
+    constructor(callback, values) {
+      this._onImmediate = callback;
+      this._destroyed = false;
+      this.#arguments = values;
+      this.#id = setImmediate(Immediate.#fire, this);
+    }
+    static #fire(immediate) {
+      const callback = immediate._onImmediate;
+      immediate._destroyed = true;
+      if (typeof callback === 'function') apply(callback, immediate, immediate.#arguments);
+    }
+    static stop(immediate) {
+      if (!(#id in immediate)) return;
+      clearTimer(immediate.#id);
+      immediate._destroyed = true;
+    }
+    ref() {
+      this.#waitedFor = true;
+      setWaitedFor(this.#id, true);
+      return this;
+    }
+    unref() {
+      this.#waitedFor = false;
+      setWaitedFor(this.#id, false);
+      return this;
+    }
+    hasRef() {
+      return this.#waitedFor;
+    }
+    [Symbol.dispose]() {
+      stopImmediate(this);
+    }
+  }
+
+  const { stop, wait: waitForTimeout } = Timeout;
+  const { stop: stopImmediate } = Immediate;
+  for (const name of ['stop', 'wait']) delete Timeout[name];
+  delete Immediate.stop;
+
+  function clear(timer) {
+    if (typeof timer === 'number' || typeof timer === 'string') timer = byNumber.get(Number(timer));
+    if (typeof timer === 'object' && timer !== null && !stop(timer)) stopImmediate(timer);
+  }
 
   const functions = {
-    setTimeout: (...values) => new Timeout(...values),
-    setInterval: (...values) => new Interval(...values),
-    setImmediate: (...values) => new Immediate(...values),
-    clearTimeout: clear,
-    clearInterval: clear,
-    clearImmediate: clear,
-  };
-  const promises = {
-    setTimeout: later(functions.setTimeout),
-    setImmediate: (value, options) => later((callback) => functions.setImmediate(callback))(0, value, options),
-    async *setInterval(delay, value, options) {
-      for (;;) yield await promises.setTimeout(delay, value, options);
+    setTimeout(callback, delay, ...values) {
+      needFunction(callback);
+      return new Timeout(callback, delay, values, false);
     },
-    scheduler: {
-      wait: (delay, options) => promises.setTimeout(delay, undefined, options),
-      yield: () => promises.setImmediate(),
+    clearTimeout(timer) {
+      clear(timer);
+    },
+    setInterval(callback, delay, ...values) {
+      needFunction(callback);
+      return new Timeout(callback, delay, values, true);
+    },
+    clearInterval(timer) {
+      clear(timer);
+    },
+    setImmediate(callback, ...values) {
+      needFunction(callback);
+      return new Immediate(callback, values);
+    },
+    clearImmediate(timer) {
+      clear(timer);
     },
   };
-  for (const name of ['setTimeout', 'setImmediate']) Object.defineProperty(functions[name], promisified, { value: promises[name] });
+  const promisified = Symbol.for('nodejs.util.promisify.custom');
+  for (const name of ['setTimeout', 'setImmediate']) {
+    Object.defineProperty(functions[name], promisified, { get: () => shared.modules['timers/promises'][name], enumerable: true, configurable: true });
+  }
   for (const [name, value] of Object.entries(functions)) shared.define(name, value);
-  shared.modules.timers = { ...functions, promises };
-  shared.modules['timers/promises'] = promises;
+  shared.timers = { Timeout, functions, isFiring: () => firing !== undefined && !firing._destroyed && firing.hasRef() };
 })

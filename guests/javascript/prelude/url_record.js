@@ -10,7 +10,7 @@
     fragment: ' "<>`',
     query: ' "#<>',
     specialQuery: ' "#<>\'',
-    path: ' "#<>?`{}^',
+    path: ' "#<>?`{}',
     userinfo: ' "#<>?`{}/:;=@[\\]^|',
     component: ' "#<>?`{}/:;=@[\\]^|$%&+,',
   };
@@ -44,45 +44,6 @@
     return new Uint8Array(result);
   }
   const unescape = (text) => decodeUtf8(unescapeBytes(text), false, false);
-
-  function punycode(label) {
-    const points = Array.from(label, (character) => character.codePointAt(0));
-    let output = points.filter((point) => point < 128).map((point) => String.fromCharCode(point)).join('');
-    const basic = output.length;
-    let handled = basic;
-    if (basic) output += '-';
-    let next = 128;
-    let delta = 0;
-    let bias = 72;
-    const digit = (value) => String.fromCharCode(value < 26 ? value + 97 : value + 22);
-    while (handled < points.length) {
-      const lowest = Math.min(...points.filter((point) => point >= next));
-      delta += (lowest - next) * (handled + 1);
-      next = lowest;
-      for (const point of points) {
-        if (point < next) delta++;
-        if (point !== next) continue;
-        let rest = delta;
-        for (let k = 36; ; k += 36) {
-          const threshold = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
-          if (rest < threshold) break;
-          output += digit(threshold + ((rest - threshold) % (36 - threshold)));
-          rest = Math.floor((rest - threshold) / (36 - threshold));
-        }
-        output += digit(rest);
-        let scaled = handled === basic ? Math.floor(delta / 700) : Math.floor(delta / 2);
-        scaled += Math.floor(scaled / (handled + 1));
-        let k = 0;
-        for (; scaled > 455; k += 36) scaled = Math.floor(scaled / 35);
-        bias = k + Math.floor((36 * scaled) / (scaled + 38));
-        delta = 0;
-        handled++;
-      }
-      delta++;
-      next++;
-    }
-    return `xn--${output}`;
-  }
 
   function parseIPv4(host) {
     const parts = host.split('.');
@@ -136,9 +97,10 @@
       return address === null ? null : `[${address}]`;
     }
     if (!special) return /[\0\t\n\r #/:<>?@[\\\]^|]/.test(text) ? null : escape(text, '');
-    let host = unescape(text).normalize('NFKC').toLowerCase().replace(/[\u3002\uff0e\uff61]/g, '.');
-    host = host.replace(/\u00ad/g, '').split('.').map((label) => (/[^\0-\x7f]/.test(label) ? punycode(label) : label)).join('.');
-    if (host === '' || /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/.test(host)) return null;
+    const plain = unescape(text);
+    const isAscii = !/[^\0-\x7f]|(^|\.)xn--/i.test(plain);
+    const host = isAscii ? plain.toLowerCase() : shared.library('internal/idna').toASCII(plain);
+    if (host === null || host === '' || /[\0-\x20#%/:<>?@[\\\]^|\x7f]/.test(host)) return null;
     const address = parseIPv4(host);
     return address === undefined ? host : address;
   }
@@ -146,6 +108,7 @@
   const isDot = (part) => part === '.' || part.toLowerCase() === '%2e';
   const isDoubleDot = (part) => /^(\.|%2e){2}$/i.test(part);
   const isDrive = (part) => /^[a-zA-Z][:|]$/.test(part);
+  const beginsWithDrive = (text) => /^[a-zA-Z][:|](?:[/\\?#]|$)/.test(text);
 
   function parsePath(text, special, protocol, start = []) {
     const path = start;
@@ -175,13 +138,32 @@
       if (text === '') return false;
     }
     const match = /^(\[[^\]]*\]|[^:]*)(?::([0-9]*))?$/.exec(text);
-    if (!match || (special && match[1] === '') || (match[1] === '' && match[2])) return false;
+    if (!match || (special && match[1] === '') || (match[1] === '' && match[2] !== undefined)) return false;
     url.hostname = match[1] === '' ? '' : parseHost(match[1], special);
     if (url.hostname === null) return false;
     if (match[2] && Number(match[2]) > 65535) return false;
     url.port = match[2] ? String(Number(match[2])) : '';
     if (url.port === ports[url.protocol]) url.port = '';
     return true;
+  }
+
+  // Changes the host, and the port where it may, as the setters of a URL do.
+  function changeHost(url, value, withPort) {
+    const special = isSpecial(url.protocol);
+    const [text] = value.replace(/[\t\n\r]/g, '').split(special ? /[/\\?#]/ : /[/?#]/, 1);
+    const [, name, port] = url.protocol === 'file:' ? [text, text] : /^((?:\[[^\]]*\]?|[^:[])*)(?::([^]*))?$/.exec(text) ?? [text, ''];
+    if (port !== undefined && (name === '' || !withPort)) return;
+    if (name === '' && url.protocol !== 'file:' && (special || url.username || url.password || url.port)) return;
+    const host = name === '' ? '' : parseHost(name, special);
+    if (host === null) return;
+    url.hostname = url.protocol === 'file:' && host === 'localhost' ? '' : host;
+    changePort(url, port ?? '');
+  }
+
+  function changePort(url, text) {
+    const digits = /^[0-9]*/.exec(text)[0];
+    if (!digits || Number(digits) > 65535) return;
+    url.port = String(Number(digits)) === ports[url.protocol] ? '' : String(Number(digits));
   }
 
   // The record of an absolute or relative URL, or null.
@@ -199,7 +181,8 @@
     if (!scheme && !base) return null;
     const special = isSpecial(url.protocol);
     const slash = special ? /^[/\\]/ : /^\//;
-    const absolute = scheme && !(base && special && base.protocol === url.protocol && !slash.test(rest));
+    const double = special ? /^[/\\]{2}/ : /^\/\//;
+    const absolute = scheme && !(base && special && base.protocol === url.protocol && !double.test(rest));
     if (!absolute && base.opaque !== null) {
       if (rest !== '' || hash < 0) return null;
       return { ...base, fragment: url.fragment };
@@ -209,7 +192,6 @@
       url.query = escape(rest.slice(mark + 1), special ? sets.specialQuery : sets.query);
       rest = rest.slice(0, mark);
     }
-    const double = special ? /^[/\\]{2}/ : /^\/\//;
     if (absolute && !special && !rest.startsWith('/')) {
       url.opaque = escape(rest, '');
       return url;
@@ -229,6 +211,8 @@
     return url;
   }
 
+  const shortened = (path) => (path.length === 1 && /^[a-zA-Z]:$/.test(path[0]) ? [...path] : path.slice(0, -1));
+
   function parseFile(url, rest, base, hasQuery) {
     url.hostname = '';
     if (/^[/\\]{2}/.test(rest)) {
@@ -244,12 +228,13 @@
       if (url.hostname === 'localhost') url.hostname = '';
       url.path = end < 0 ? [''] : parsePath(body.slice(end + 1), true, 'file:');
     } else if (/^[/\\]/.test(rest)) {
-      url.path = parsePath(rest.slice(1), true, 'file:');
+      const keepsDrive = base && !beginsWithDrive(rest.slice(1)) && /^[a-zA-Z]:$/.test(base.path[0]);
+      url.path = parsePath(rest.slice(1), true, 'file:', keepsDrive ? [base.path[0]] : []);
       if (base) url.hostname = base.hostname;
     } else if (base) {
       url.hostname = base.hostname;
       if (rest === '') Object.assign(url, { path: [...base.path], query: hasQuery ? url.query : base.query });
-      else url.path = parsePath(rest, true, 'file:', base.path.slice(0, -1));
+      else url.path = parsePath(rest, true, 'file:', beginsWithDrive(rest) ? [] : shortened(base.path));
     } else {
       url.path = parsePath(rest, true, 'file:');
     }
@@ -276,5 +261,5 @@
   const escapeForm = (text) => escape(text, sets.component + "!'()~").replaceAll('%20', '+');
   const unescapeForm = (text) => unescape(text.replaceAll('+', ' '));
 
-  shared.url = { escape, escapeForm, hrefOf, isSpecial, parse, parseAuthority, parseHost, parsePath, pathOf, ports, sets, unescapeForm };
+  shared.url = { changeHost, changePort, escape, escapeForm, hrefOf, isSpecial, parse, parsePath, pathOf, ports, sets, unescapeForm };
 })

@@ -176,7 +176,10 @@ fn check(file: &File, path: &Path, owner: Owner) -> Result<()> {
 
 fn refused(path: &Path, why: &str) -> Error {
     Error::new(ErrorCode::Internal, format!("`{}` is not used: {why}", path.display()))
-        .with_hint("remove it; it holds what was made for you, and must be private to you")
+        .with_hint(format!(
+            "it holds what was made for you, and must be private to you: if nobody else has written there, `chmod go-w {}` and see that you own it; else remove it, and what it held is made or unpacked anew",
+            path.display()
+        ))
 }
 
 fn cannot_write(folder: &Path, error: io::Error) -> Error {

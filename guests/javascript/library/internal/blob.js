@@ -1,12 +1,14 @@
 // Blob and File (W3C File API).
 'use strict';
 
+const { wrongType, wrongValue } = require('internal/arguments');
+
 // Bytes of a part: views and buffers are copied, as what they hold may change.
-function bytesOf(part) {
+function bytesOf(part, isNative) {
   if (part instanceof Blob) return part.bytesNow();
   if (part instanceof ArrayBuffer) return new Uint8Array(part.slice(0));
   if (ArrayBuffer.isView(part)) return new Uint8Array(part.buffer, part.byteOffset, part.byteLength).slice();
-  return new TextEncoder().encode(`${part}`);
+  return new TextEncoder().encode(isNative ? `${part}`.replaceAll('\r\n', '\n') : `${part}`);
 }
 
 function join(pieces) {
@@ -26,9 +28,12 @@ class Blob {
   #type;
   constructor(parts = [], options = {}) {
     if (typeof parts !== 'object' || parts === null || typeof parts[Symbol.iterator] !== 'function') {
-      throw new TypeError('The "sources" argument must be an iterable of parts');
+      throw wrongType('sources', 'a sequence', parts);
     }
-    this.#bytes = join(Array.from(parts, bytesOf));
+    if (options !== null && typeof options !== 'object' && typeof options !== 'function') throw wrongType('options', 'a dictionary', options);
+    const endings = `${options?.endings ?? 'transparent'}`;
+    if (endings !== 'transparent' && endings !== 'native') throw wrongValue('options.endings', options.endings);
+    this.#bytes = join(Array.from(parts, (part) => bytesOf(part, endings === 'native')));
     const type = `${options?.type ?? ''}`;
     this.#type = /[^\x20-\x7e]/.test(type) ? '' : type.toLowerCase();
   }
@@ -59,7 +64,7 @@ class Blob {
   stream() {
     const bytes = this.#bytes;
     let at = 0;
-    const { ReadableStream } = require('web-streams-polyfill/dist/ponyfill.js');
+    const { ReadableStream } = require('internal/web_streams');
     return new ReadableStream({
       type: 'bytes',
       pull(controller) {
@@ -104,5 +109,8 @@ class File extends Blob {
     return 'File';
   }
 }
+
+shared.copyOf(Blob, (blob) => new Blob([blob], { type: blob.type }));
+shared.copyOf(File, (file) => new File([file], file.name, { type: file.type, lastModified: file.lastModified }));
 
 module.exports = { Blob, File, bytesOf: (blob) => bytesNow(blob) };

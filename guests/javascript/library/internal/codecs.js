@@ -1,10 +1,11 @@
 // Data that is compressed or unpacked, piece by piece: by zlib, Brotli and Zstandard. A codec's `run` gives what comes out of an
 // input, in pieces of at most 64 KiB.
 'use strict';
-const { Buffer } = require('buffer');
-const { received } = require('internal/received');
+const { Buffer, kMaxLength } = require('buffer');
+const { outOfRange, wrongType } = require('internal/arguments');
 const { codes, constants } = require('internal/zlib_constants');
-const { frameDictionary, frameParameter, frameRun, frameSize, frameStream, zlibDictionary, zlibReset, zlibRun, zlibStream } = native;
+const { isAnyArrayBuffer } = require('util/types');
+const { frameDictionary, frameParameter, frameRun, frameSize, frameStream, zlibDictionary, zlibParameters, zlibReset, zlibRun, zlibStream } = native;
 const { Z_BUF_ERROR, Z_FINISH, Z_NEED_DICT, Z_NO_FLUSH, Z_OK, Z_STREAM_END } = constants;
 
 function fail(Kind, code, message, more) {
@@ -13,17 +14,31 @@ function fail(Kind, code, message, more) {
 
 function bounded(name, value, least, most, preset) {
   if (value === undefined || Number.isNaN(value)) return preset;
-  if (typeof value !== 'number') throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${name}" property must be of type number`);
+  if (typeof value !== 'number') throw wrongType(name, 'of type number', value);
+  if (!Number.isFinite(value)) throw outOfRange(name, 'a finite number', value);
   if (value >= least && value <= most) return value;
-  const range = most === Infinity ? `>= ${least}` : `>= ${least} and <= ${most}`;
-  throw fail(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${value}`);
+  throw outOfRange(name, most === Infinity ? `>= ${least}` : `>= ${least} and <= ${most}`, value);
 }
 
-function bytesOf(data) {
-  if (typeof data === 'string') return Buffer.from(data);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+// Bytes of a value that may be no text, or undefined.
+function viewOf(data) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "buffer" argument must be of type string or an instance of Buffer, TypedArray, DataView, or ArrayBuffer.');
+  return isAnyArrayBuffer(data) ? new Uint8Array(data) : undefined;
+}
+
+const kinds = 'an instance of Buffer, TypedArray, DataView, or ArrayBuffer';
+
+function bytesOf(data) {
+  const bytes = typeof data === 'string' ? Buffer.from(data) : viewOf(data);
+  if (!bytes) throw wrongType('buffer', `of type string or ${kinds}`, data);
+  return bytes;
+}
+
+function dictionaryOf(data) {
+  if (data === undefined) return undefined;
+  const bytes = viewOf(data);
+  if (!bytes) throw wrongType('options.dictionary', kinds, data);
+  return bytes;
 }
 
 const words = { [Z_BUF_ERROR]: 'unexpected end of file', [Z_NEED_DICT]: 'Missing dictionary', '-3': 'incorrect data check', '-4': 'out of memory' };
@@ -34,11 +49,13 @@ const endedEarly = () => fail(Error, 'Z_BUF_ERROR', words[Z_BUF_ERROR], { errno:
 class Codec {
   ended = false;
   written = 0;
+  // How much of its inputs it has used.
+  taken = 0;
   constructor(options, going, finishing, last) {
     this.flush = bounded('options.flush', options.flush, 0, last, going);
     this.finishFlush = bounded('options.finishFlush', options.finishFlush, 0, last, finishing);
-    bounded('options.chunkSize', options.chunkSize, constants.Z_MIN_CHUNK, Infinity);
-    this.most = bounded('options.maxOutputLength', options.maxOutputLength, 1, Infinity, 2 ** 31 - 1);
+    this.chunkSize = bounded('options.chunkSize', options.chunkSize, constants.Z_MIN_CHUNK, Infinity, constants.Z_DEFAULT_CHUNK);
+    this.most = bounded('options.maxOutputLength', options.maxOutputLength, 1, kMaxLength, kMaxLength);
   }
   piece(output) {
     this.written += output.byteLength;
@@ -68,14 +85,15 @@ class ZlibCodec extends Codec {
   constructor(name, options) {
     super(options, Z_NO_FLUSH, Z_FINISH, constants.Z_BLOCK);
     this.#form = forms[name];
-    this.#dictionary = options.dictionary && bytesOf(options.dictionary);
+    this.#dictionary = dictionaryOf(options.dictionary);
     // After a gzip another may follow.
     this.#restarts = name === 'Gunzip' || name === 'Unzip';
-    const least = this.#form.inflates && options.windowBits === 0 ? 0 : constants.Z_MIN_WINDOWBITS;
-    const bits = bounded('options.windowBits', options.windowBits, least, 15, 15);
+    const isOpen = this.#form.inflates && name !== 'InflateRaw' && !options.windowBits;
+    const bits = isOpen ? 0 : bounded('options.windowBits', options.windowBits, name === 'Gzip' ? 9 : 8, 15, 15);
     const level = bounded('options.level', options.level, -1, 9, -1);
     const memory = bounded('options.memLevel', options.memLevel, 1, 9, 8);
     const strategy = bounded('options.strategy', options.strategy, 0, 4, 0);
+    Object.assign(this, { level, strategy });
     this.#state = zlibStream(this.#form.inflates, this.#form.bits(bits), level, memory, strategy);
     if (!this.#state) throw fail(Error, 'Z_STREAM_ERROR', 'Init error', { errno: -2 });
     if (this.#dictionary && (!this.#form.inflates || name === 'InflateRaw')) this.#useDictionary();
@@ -88,11 +106,18 @@ class ZlibCodec extends Codec {
     zlibReset(this.#state);
     this.ended = false;
   }
+  // For what comes from now on.
+  change(level, strategy) {
+    Object.assign(this, { level, strategy });
+    if (!this.#form.inflates) zlibParameters(this.#state, level, strategy);
+  }
   *run(input, flush) {
     let from = 0;
+    if (this.ended && this.#restarts && input[0] === 0x1f) this.reset();
     while (!this.ended) {
       const [state, output, used, message] = zlibRun(this.#state, flush, input, from);
       from += used;
+      this.taken += used;
       if (output.byteLength) yield this.piece(output);
       if (state === Z_NEED_DICT) this.#useDictionary();
       else if (state === Z_STREAM_END) {
@@ -143,15 +168,17 @@ class FrameCodec extends Codec {
     const { format, word, code, lastParameter } = this.#kind;
     const { params, pledgedSrcSize, dictionary } = this.#options;
     const begun = frameStream(format);
+    const seen = new Set();
     const refused = () => fail(Error, 'ERR_ZLIB_INITIALIZATION_FAILED', 'Initialization failed');
     for (const [key, value] of Object.entries(params ?? {})) {
       const name = Number(key);
-      if (!(name >= 0 && name <= lastParameter)) throw fail(RangeError, `ERR_${code}_INVALID_PARAM`, `${key} is not a valid ${word} parameter`);
-      if (typeof value !== 'number' && typeof value !== 'boolean') throw fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "options.params[key]" property must be of type number. Received ${received(value)}`);
+      if (!(name >= 0 && name <= lastParameter) || seen.has(name)) throw fail(RangeError, `ERR_${code}_INVALID_PARAM`, `${key} is not a valid ${word} parameter`);
+      seen.add(name);
+      if (typeof value !== 'number' && typeof value !== 'boolean') throw wrongType('options.params[key]', 'of type number', value);
       if (!frameParameter(begun, name, Number(value))) throw refused();
     }
     if (pledgedSrcSize !== undefined && format === frames.ZstdCompress.format && !frameSize(begun, Number(pledgedSrcSize))) throw refused();
-    if (dictionary !== undefined && code === 'ZSTD' && !frameDictionary(begun, bytesOf(dictionary))) throw refused();
+    if (dictionary !== undefined && code === 'ZSTD' && !frameDictionary(begun, dictionaryOf(dictionary))) throw refused();
     this.#state = begun;
   }
   reset() {
@@ -166,6 +193,7 @@ class FrameCodec extends Codec {
     while (!this.ended) {
       const [state, output, used, errno, code, message] = frameRun(this.#state, operation, input, from);
       from += used;
+      this.taken += used;
       if (output.byteLength) yield this.piece(output);
       if (state === 2) throw fail(Error, code ? (unpacks ? `ERR_${code}` : code) : errors[errno] ?? 'ZSTD_error_GENERIC', message, { errno });
       this.#within = state === 0;
@@ -186,6 +214,6 @@ module.exports = {
   names: [...Object.keys(forms), ...Object.keys(frames)],
   codec: (name, options) => new (name in forms ? ZlibCodec : FrameCodec)(name, options),
   wholeFlush: (name) => (name in forms ? ZlibCodec : FrameCodec).flush,
+  bounded,
   bytesOf,
-  fail,
 };

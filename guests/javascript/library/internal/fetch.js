@@ -2,7 +2,7 @@
 'use strict';
 const { Buffer } = require('buffer');
 const { Blob, File, bytesOf } = require('internal/blob');
-const { ReadableStream } = require('web-streams-polyfill/dist/ponyfill.js');
+const { ReadableStream } = require('internal/web_streams');
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
@@ -227,7 +227,8 @@ class Body {
     if (boundary) return parseMultipart(await this.#take(), boundary[1] ?? boundary[2]);
     if (!/^application\/x-www-form-urlencoded/i.test(type)) throw new TypeError('The body is no form');
     const form = new FormData();
-    for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await this.#take());
+    for (const [name, value] of new URLSearchParams(text.replace(/^\?/, '%3F'))) form.append(name, value);
     return form;
   }
 }

@@ -1,17 +1,18 @@
 // KeyObject, and what makes one: secrets, and keys in pairs.
 'use strict';
-const { received } = require('internal/received');
+const { error, needObject, wrongType, wrongValue } = require('internal/arguments');
 const { Buffer } = require('buffer');
+const { bytesOf, viewOf } = require('internal/crypto_bytes');
+const groups = require('internal/groups');
+const { isText, reading, writing } = require('internal/key_options');
+const { bitsOf } = require('internal/numbers');
 const pairs = require('internal/pairs');
+const pss = require('internal/pss');
 
-function fail(Kind, code, message) {
-  return Object.assign(new Kind(message), { code });
-}
-const wrong = (what, value, wanted) => fail(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${what}" argument must be ${wanted}. Received ${received(value)}`);
-const absent = (what) => fail(Error, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM', `${what} is not part of this sandbox`);
+const types = { RSA: 'rsa', Ed25519: 'ed25519', X25519: 'x25519', DH: 'dh', DSA: 'dsa' };
+const typeOf = (pair) => (pairs.isPss(pair) ? 'rsa-pss' : types[pair.kind] ?? 'ec');
 
-const types = { RSA: 'rsa', Ed25519: 'ed25519', X25519: 'x25519' };
-const typeOf = (kind) => types[kind] ?? 'ec';
+const areSame = (left, right) => left === right || (left !== undefined && right !== undefined && left.equals(right));
 
 let making = false;
 let valueOf;
@@ -20,16 +21,16 @@ class KeyObject {
   // The bytes of a secret, or a key of internal/pairs.
   #value;
   constructor(type, value) {
-    if (!['secret', 'public', 'private'].includes(type)) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'type' is invalid. Received ${shared.inspect(type)}`);
-    if (!making) throw wrong('handle', value, 'of type object');
+    if (!['secret', 'public', 'private'].includes(type)) throw wrongValue('type', type);
+    if (!making) throw wrongType('handle', 'of type object', value);
     this.#value = value;
   }
   static {
     valueOf = (key) => key.#value;
   }
   static from(key) {
-    if (!(key instanceof globalThis.CryptoKey)) throw wrong('key', key, 'an instance of CryptoKey');
-    return keyOf(require('internal/webcrypto').valueOf(key));
+    if (!(key instanceof globalThis.CryptoKey)) throw wrongType('key', 'an instance of CryptoKey', key);
+    return keyOf(ofCryptoKey(key));
   }
   get type() {
     return this.#value.type ?? 'secret';
@@ -38,24 +39,18 @@ class KeyObject {
     return this.type === 'secret' ? this.#value.length : undefined;
   }
   get asymmetricKeyType() {
-    return this.type === 'secret' ? undefined : typeOf(this.#value.kind);
+    return this.type === 'secret' ? undefined : typeOf(this.#value);
   }
   get asymmetricKeyDetails() {
-    if (this.type === 'secret') return undefined;
-    const { kind } = this.#value;
-    if (pairs.isCurve(kind)) return { namedCurve: pairs.curves[kind].name };
-    if (kind !== 'RSA') return {};
-    const { bits, exponent } = pairs.ofRsa(this.#value);
-    return { modulusLength: bits, publicExponent: BigInt(`0x${exponent.toString('hex')}`) };
+    return this.type === 'secret' ? undefined : detailsOf(this.#value);
   }
   export(options) {
-    if (this.type !== 'secret') return exported(this.#value, options);
-    return options?.format === 'jwk' ? { kty: 'oct', k: this.#value.toString('base64url') } : Buffer.from(this.#value);
+    return this.type === 'secret' ? exportedSecret(this.#value, options) : exported(this.#value, options);
   }
   equals(other) {
-    if (!(other instanceof KeyObject)) throw wrong('otherKeyObject', other, 'an instance of KeyObject');
+    if (!(other instanceof KeyObject)) throw wrongType('otherKeyObject', 'an instance of KeyObject', other);
     const [own, given] = [this.#value, other.#value];
-    return this.type === other.type && own.kind === given.kind && native.sameBytes(own.bytes ?? own, given.bytes ?? given);
+    return this.type === other.type && own.kind === given.kind && pairs.isPss(own) === pairs.isPss(given) && areSame(own.domain, given.domain) && native.sameBytes(own.bytes ?? own, given.bytes ?? given);
   }
   toCryptoKey(algorithm, isExtractable, usages) {
     return require('internal/webcrypto').keyOf(this.#value, algorithm, isExtractable, usages);
@@ -68,6 +63,10 @@ class SecretKeyObject extends KeyObject {}
 class PublicKeyObject extends KeyObject {}
 class PrivateKeyObject extends KeyObject {}
 
+const ofCryptoKey = (key) => require('internal/webcrypto').valueOf(key);
+const isKey = (given) => given instanceof KeyObject || given instanceof globalThis.CryptoKey;
+const valueOfKey = (key) => (key instanceof KeyObject ? valueOf(key) : ofCryptoKey(key));
+
 function keyOf(value) {
   const Kind = { public: PublicKeyObject, private: PrivateKeyObject }[value.type] ?? SecretKeyObject;
   making = true;
@@ -78,107 +77,97 @@ function keyOf(value) {
   }
 }
 
-function exported(pair, options) {
-  if (options === null || typeof options !== 'object') throw wrong('options', options, 'of type object');
-  const { format, cipher, passphrase } = options;
+function detailsOf(pair) {
+  const { kind } = pair;
+  if (pairs.isCurve(kind)) return { namedCurve: pairs.curves[kind].name };
+  if (kind === 'DSA') return detailsOfDsa(pair);
+  if (kind !== 'RSA') return {};
+  const { bits, exponent } = pairs.ofRsa(pair);
+  return { modulusLength: bits, publicExponent: BigInt(`0x${exponent.toString('hex')}`), ...pss.details(pair.pss) };
+}
+
+function detailsOfDsa(pair) {
+  const { prime, order } = groups.groupOf(pair);
+  return { modulusLength: bitsOf(prime), divisorLength: bitsOf(order) };
+}
+
+function exportedSecret(bytes, options) {
+  if (options !== undefined) needObject('options', options);
+  const format = options?.format;
+  if (format === 'jwk') return { kty: 'oct', k: bytes.toString('base64url') };
+  if (format !== undefined && format !== 'buffer') throw wrongValue('options.format', format, "must be one of: undefined, 'buffer', 'jwk'");
+  return Buffer.from(bytes);
+}
+
+const exported = (pair, options) => written(pair, writing(options, typeOf(pair), pair.type === 'public'));
+
+function written(pair, { format, form, cipher, passphrase }) {
   if (format === 'jwk') return pairs.toJwk(pair);
-  const type = options.type ?? (pair.type === 'public' ? 'spki' : undefined);
-  const known = pair.type === 'public' ? ['spki', 'pkcs1'] : ['pkcs8', 'pkcs1', 'sec1'];
-  if (!known.includes(type)) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.type' is invalid. Received ${shared.inspect(options.type)}`);
-  if (cipher !== undefined || passphrase !== undefined) throw absent('Writing a private key with a passphrase');
-  if (format === 'der') return pairs.toDer(pair, type);
-  if (format === 'pem') return pairs.toPem(pair, type);
-  throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.format' is invalid. Received ${shared.inspect(format)}`);
+  const lock = passphrase && { cipher, passphrase };
+  return format === 'pem' ? pairs.toPem(pair, form, lock) : pairs.toDer(pair, form, lock);
 }
 
-// The bytes of a text, a buffer or a view, of which a Buffer is made where it is needed; undefined: it is another thing.
-function viewOf(data, encoding) {
-  if (typeof data === 'string') return Buffer.from(data, encoding === 'buffer' ? 'utf8' : encoding);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return undefined;
+// --- Keys that are given.
+
+const wrongKind = (type, wanted) => error(TypeError, 'ERR_CRYPTO_INVALID_KEY_OBJECT_TYPE', `Invalid key object type ${type}, expected ${wanted}.`);
+const bytesOnly = 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, or DataView';
+const anyKey = 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, DataView, KeyObject, or CryptoKey';
+
+// The bytes of a secret.
+function secretOf(key, encoding, what = 'key') {
+  if (!isKey(key)) return bytesOf(key, encoding, what, anyKey);
+  const value = valueOfKey(key);
+  if (pairs.isPair(value)) throw wrongKind(value.type, 'secret');
+  return value;
 }
 
-// The key of a pair that was given, in any of the forms that Node.js takes; the public one, of a private key too, where that is wanted.
-function pairOf(given, wanted) {
-  const toWanted = (pair) => {
-    if (pair.type === wanted) return pair;
-    if (wanted === 'public' && pair.type === 'private') return pairs.toPublic(pair);
-    throw fail(TypeError, 'ERR_CRYPTO_INVALID_KEY_OBJECT_TYPE', `Invalid key object type ${pair.type ?? 'secret'}, expected ${wanted}.`);
-  };
-  if (given instanceof KeyObject) return toWanted(valueOf(given));
-  if (given instanceof globalThis.CryptoKey) return toWanted(require('internal/webcrypto').valueOf(given));
-  let options = {};
-  if (given !== null && typeof given === 'object' && !ArrayBuffer.isView(given) && !(given instanceof ArrayBuffer)) {
-    options = given;
-    given = given.key;
-    if (given instanceof KeyObject || given instanceof globalThis.CryptoKey) return pairOf(given, wanted);
-    if (options.format === 'jwk') return toWanted(pairs.ofJwk(given ?? {}));
-  }
-  const view = viewOf(given, options.encoding);
-  if (!view) throw wrong('key', given, 'of type string or an instance of ArrayBuffer, Buffer, TypedArray, DataView, KeyObject, or CryptoKey');
-  const bytes = Buffer.from(view);
-  if (options.format === 'der') {
-    if (options.type) {
-      try {
-        return toWanted(pairs.ofDer(bytes, options.type, wanted));
-      } catch (error) {
-        if (wanted === 'private' || error.code !== 'ERR_OSSL_UNSUPPORTED') throw error.code ? error : fail(Error, 'ERR_OSSL_UNSUPPORTED', 'error:1E08010C:DECODER routines::unsupported');
-      }
-    }
-    return pairs.ofAnyDer(bytes, wanted);
-  }
-  return toWanted(pairs.ofPem(bytes.toString('latin1')));
+function createSecretKey(key, encoding) {
+  return keyOf(Buffer.from(bytesOf(key, encoding, 'key', 'an instance of ArrayBuffer, Buffer, TypedArray, or DataView')));
 }
 
-// --- Pairs that are made.
-
-const kinds = { rsa: 'RSA', ed25519: 'Ed25519', x25519: 'X25519' };
-
-function generateKeyPairSync(type, options = {}) {
-  let kind = kinds[type];
-  if (type === 'ec') {
-    if (typeof options.namedCurve !== 'string') throw wrong('options.namedCurve', options.namedCurve, 'of type string');
-    kind = pairs.curveOf(options.namedCurve);
-    if (!kind) throw fail(TypeError, 'ERR_CRYPTO_INVALID_CURVE', 'Invalid EC curve name');
-  }
-  if (!kind) throw fail(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'type' must be a supported key type: rsa, ec, ed25519 or x25519. Received ${shared.inspect(type)}`);
-  if (kind === 'RSA' && typeof options.modulusLength !== 'number') throw wrong('options.modulusLength', options.modulusLength, 'of type number');
-  const exponent = (options.publicExponent ?? 0x10001).toString(16);
-  const own = pairs.generate(kind, options.modulusLength, Buffer.from(exponent.length % 2 ? `0${exponent}` : exponent, 'hex'));
-  const given = (pair, encoding) => (encoding ? exported(pair, encoding) : keyOf(pair));
-  return { publicKey: given(pairs.toPublic(own), options.publicKeyEncoding), privateKey: given(own, options.privateKeyEncoding) };
+function toWanted(pair, wanted) {
+  if (pair.type === wanted) return pair;
+  if (wanted === 'public' && pair.type === 'private') return pairs.toPublic(pair);
+  throw wrongKind(pair.type ?? 'secret', wanted === 'public' ? 'private or public' : wanted);
 }
 
-function generateKeyPair(type, options, callback) {
-  if (typeof options === 'function') [options, callback] = [{}, options];
-  if (typeof callback !== 'function') throw wrong('callback', callback, 'of type function');
-  let made;
-  let failure = null;
-  try {
-    made = generateKeyPairSync(type, options);
-  } catch (error) {
-    if (`${error.code}`.startsWith('ERR_INVALID')) throw error;
-    failure = error;
-  }
-  setImmediate(() => callback(failure, made?.publicKey, made?.privateKey));
+// The key of a pair that was given, in any of the forms that Node.js takes; the public one, of a private key too, where that is wanted. `creates`
+// says that a KeyObject would be made of it, for which private ones are no source, and public ones none of public ones.
+function pairOf(given, wanted, creates = false) {
+  const isPrivateOnly = creates && wanted === 'private';
+  const wrongKey = (what, value) => wrongType(what, isPrivateOnly ? bytesOnly : anyKey, value);
+  if (isKey(given)) return ofKey(given, wanted, creates, wrongKey);
+  if (isText(given)) return toWanted(pairs.ofPem(Buffer.from(viewOf(given)).toString('latin1')), wanted);
+  if (given === null || typeof given !== 'object') throw wrongKey('key', given);
+  const { key } = given;
+  if (isKey(key)) return ofKey(key, wanted, creates, wrongKey);
+  if (given.format === 'jwk') return toWanted(pairs.ofJwk(needObject('key.key', key)), wanted);
+  if (!isText(key)) throw wrongKey('key' in given ? 'key.key' : 'key', key);
+  const { format, form, passphrase } = reading(given, wanted === 'private' ? false : undefined);
+  const bytes = Buffer.from(viewOf(key, given.encoding));
+  const pair = format === 'pem' ? pairs.ofPem(bytes.toString('latin1'), passphrase) : pairs.ofGivenDer(bytes, form, wanted, passphrase);
+  return toWanted(pair, wanted);
 }
-// What `util.promisify` gives is an object with both.
-Object.defineProperty(generateKeyPair, Symbol.for('nodejs.util.promisify.custom'), {
-  value: (type, options) => new Promise((done, failed) => {
-    generateKeyPair(type, options ?? {}, (error, publicKey, privateKey) => (error ? failed(error) : done({ publicKey, privateKey })));
-  }),
-});
+
+function ofKey(given, wanted, creates, wrongKey) {
+  if (creates && wanted === 'private') throw wrongKey('key', given);
+  const value = valueOfKey(given);
+  if (creates && value.type !== 'private') throw wrongKind(value.type ?? 'secret', 'private');
+  return toWanted(value, wanted);
+}
+
+// Nobody can change a key, so a copy is the key itself.
+shared.copyOf(KeyObject, (key) => key);
 
 module.exports = {
   KeyObject,
-  createPrivateKey: (key) => keyOf(pairOf(key, 'private')),
-  createPublicKey: (key) => keyOf(pairOf(key, 'public')),
-  fail,
-  generateKeyPair,
-  generateKeyPairSync,
+  createPrivateKey: (key) => keyOf(pairOf(key, 'private', true)),
+  createPublicKey: (key) => keyOf(pairOf(key, 'public', true)),
+  createSecretKey,
   keyOf,
   pairOf,
-  viewOf,
-  wrong,
+  secretOf,
+  typeOf,
+  valueOf: (key) => valueOf(key),
+  written,
 };

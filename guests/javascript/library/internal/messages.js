@@ -1,6 +1,7 @@
 // MessageChannel and BroadcastChannel, within one program.
 'use strict';
 
+const { missing } = require('internal/arguments');
 const { MessageEvent } = require('internal/events');
 
 let making = false;
@@ -37,9 +38,7 @@ class MessagePort extends EventTarget {
     if (!this.#started || !this.#queue.length) return;
     setImmediate(() => {
       if (!this.#queue.length || this.#closed) return;
-      const event = new MessageEvent('message', { data: this.#queue.shift() });
-      this.#handler?.call(this, event);
-      this.dispatchEvent(event);
+      this.dispatchEvent(new MessageEvent('message', { data: this.#queue.shift() }));
       this.#deliver();
     });
   }
@@ -56,7 +55,9 @@ class MessagePort extends EventTarget {
     return this.#handler;
   }
   set onmessage(handler) {
+    const before = this.#handler;
     this.#handler = typeof handler === 'function' ? handler : null;
+    if (!before && this.#handler) this.addEventListener('message', (event) => this.#handler?.call(this, event));
     this.start();
   }
   on(name, listener) {
@@ -102,27 +103,33 @@ const open = new Set();
 
 class BroadcastChannel extends EventTarget {
   #name;
-  onmessage = null;
+  #handler = null;
   onmessageerror = null;
   constructor(name) {
     if (arguments.length === 0) throw new TypeError('BroadcastChannel needs a name');
     super();
     this.#name = `${name}`;
+    this.addEventListener('message', (event) => this.#handler?.call(this, event));
     open.add(this);
   }
   get name() {
     return this.#name;
   }
+  get onmessage() {
+    return this.#handler;
+  }
+  set onmessage(handler) {
+    this.#handler = typeof handler === 'function' ? handler : null;
+  }
   postMessage(value) {
+    if (arguments.length === 0) throw missing('message');
     if (!open.has(this)) throw new DOMException('The channel is closed', 'InvalidStateError');
     for (const other of open) {
       if (other === this || other.#name !== this.#name) continue;
       const data = structuredClone(value);
       setImmediate(() => {
         if (!open.has(other)) return;
-        const event = new MessageEvent('message', { data });
-        other.onmessage?.(event);
-        other.dispatchEvent(event);
+        other.dispatchEvent(new MessageEvent('message', { data }));
       });
     }
   }

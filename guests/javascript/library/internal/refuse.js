@@ -13,6 +13,5 @@ function refusing(what, code, message) {
 }
 
 const noNetwork = (what) => refusing(what, 'ENETUNREACH', 'no network in this sandbox');
-const noProcess = (what) => refusing(what, 'ENOSYS', `no processes in this sandbox: child_process.${what} cannot start a program`);
 
-module.exports = { noNetwork, noProcess, refusing };
+module.exports = { noNetwork, refusing };

@@ -1,6 +1,7 @@
 // TextEncoderStream and TextDecoderStream.
 'use strict';
-const { TransformStream } = require('web-streams-polyfill/dist/ponyfill.js');
+const { wrongType } = require('internal/arguments');
+const { TransformStream, showAs } = require('internal/web_streams');
 
 class TextEncoderStream extends TransformStream {
   constructor() {
@@ -30,6 +31,7 @@ class TextDecoderStream extends TransformStream {
     const decoder = new TextDecoder(label, options);
     super({
       transform(chunk, controller) {
+        if (chunk === undefined) throw wrongType('chunk', 'an instance of ArrayBuffer or ArrayBufferView', chunk);
         const text = decoder.decode(chunk, { stream: true });
         if (text) controller.enqueue(text);
       },
@@ -50,5 +52,8 @@ class TextDecoderStream extends TransformStream {
     return this.#decoder.ignoreBOM;
   }
 }
+
+showAs(TextEncoderStream, ({ encoding, readable, writable }) => ({ encoding, readable, writable }));
+showAs(TextDecoderStream, ({ encoding, fatal, ignoreBOM, readable, writable }) => ({ encoding, fatal, ignoreBOM, readable, writable }));
 
 module.exports = { TextEncoderStream, TextDecoderStream };

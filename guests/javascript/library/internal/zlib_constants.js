@@ -1,7 +1,7 @@
 // The numbers of zlib, Brotli and Zstandard, as Node.js 22 has them.
 'use strict';
 
-const constants = {
+const constants = Object.freeze({
   Z_NO_FLUSH: 0, Z_PARTIAL_FLUSH: 1, Z_SYNC_FLUSH: 2, Z_FULL_FLUSH: 3, Z_FINISH: 4, Z_BLOCK: 5, Z_TREES: 6,
   Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2, Z_ERRNO: -1, Z_STREAM_ERROR: -2, Z_DATA_ERROR: -3, Z_MEM_ERROR: -4, Z_BUF_ERROR: -5, Z_VERSION_ERROR: -6,
   Z_NO_COMPRESSION: 0, Z_BEST_SPEED: 1, Z_BEST_COMPRESSION: 9, Z_DEFAULT_COMPRESSION: -1,
@@ -36,7 +36,7 @@ const constants = {
   ZSTD_error_tableLog_tooLarge: 44, ZSTD_error_maxSymbolValue_tooLarge: 46, ZSTD_error_maxSymbolValue_tooSmall: 48, ZSTD_error_stabilityCondition_notRespected: 50,
   ZSTD_error_stage_wrong: 60, ZSTD_error_init_missing: 62, ZSTD_error_memory_allocation: 64, ZSTD_error_workSpace_tooSmall: 66, ZSTD_error_dstSize_tooSmall: 70,
   ZSTD_error_srcSize_wrong: 72, ZSTD_error_dstBuffer_null: 74, ZSTD_error_noForwardProgress_destFull: 80, ZSTD_error_noForwardProgress_inputEmpty: 82,
-};
+});
 const codes = Object.freeze(Object.fromEntries(Object.entries(constants).filter(([name, value]) => /^Z_(OK|STREAM|NEED|ERRNO|DATA|MEM|BUF|VERSION)/.test(name) && Number.isFinite(value)).flatMap(([name, value]) => [[name, value], [value, name]])));
 
 module.exports = { codes, constants };

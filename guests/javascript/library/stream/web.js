@@ -2,4 +2,6 @@
 'use strict';
 const { CompressionStream, DecompressionStream } = require('internal/compression');
 const { TextEncoderStream, TextDecoderStream } = require('internal/text_streams');
-module.exports = { ...require('web-streams-polyfill/dist/ponyfill.js'), CompressionStream, DecompressionStream, TextEncoderStream, TextDecoderStream };
+const { showAs, ...streams } = require('internal/web_streams');
+
+module.exports = { ...streams, CompressionStream, DecompressionStream, TextEncoderStream, TextDecoderStream };

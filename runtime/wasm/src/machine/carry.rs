@@ -11,15 +11,20 @@ use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Files as _, Migrated};
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, GuestName, GuestPath, Language, Limits, LineRequest, Outcome,
-    Result,
+    Result, Status,
 };
 use serde::Deserialize;
 
 use super::WasmMachine;
 use super::interpreter::Interpreter;
 
-/// Where the variables are meanwhile.
-const FILE: &str = "/tmp/.dormouse-variables";
+/// Where the variables are meanwhile: the beginning of a name that nobody can know.
+const FILE: &str = "/tmp/.dormouse-variables-";
+/// What snippets in Python are carried by, in a namespace of their own: a program can have variables called `len` or `open`.
+const PYTHON: &str = "\
+__dormouse_carry = {'here': __import__('builtins').globals(), 'path': PATH, 'most': MOST}
+__import__('builtins').exec(SOURCE, __dormouse_carry)
+__import__('builtins').globals().pop('__dormouse_carry')['told']";
 /// Variables, functions and classes of one language that are carried at most: a longer list of them is cut.
 const MOST_VARIABLES: usize = 2_000;
 /// Words that no variable of JavaScript can be called, although a property of the global object can.
@@ -37,11 +42,17 @@ struct Told {
 impl WasmMachine {
     /// See [`dormouse_core::sandbox::Machine::migrate`].
     pub(super) async fn carry(&mut self, limits: &Limits, memory: Option<&str>) -> Result<Vec<Migrated>> {
-        let mut done = Vec::new();
+        let (mut done, mut chosen) = (Vec::new(), None);
         if let Some(memory) = memory {
-            done.extend(self.choose(memory, limits).await?);
+            let (guest, migrated) = self.choose(memory, limits).await?;
+            chosen = Some(guest);
+            done.extend(migrated);
         }
-        let guests: Vec<GuestName> = self.interpreters.keys().cloned().collect();
+        let guests: Vec<GuestName> = match &chosen {
+            // Whoever names a memory means its language.
+            Some(guest) => vec![guest.clone()],
+            None => self.interpreters.keys().cloned().collect(),
+        };
         for guest in guests {
             let Some(from) = self.belongs_to(&guest)? else { continue };
             done.push(self.carry_one(guest, from, limits).await?);
@@ -49,12 +60,12 @@ impl WasmMachine {
         Ok(done)
     }
 
-    /// Has an interpreter go on from one of its older memories. Answers what came of that, where it belongs to the current guest, so that
-    /// nothing has to be carried.
+    /// Has an interpreter go on from one of its older memories. Answers whose it is, and what came of that where it belongs to the
+    /// current guest, so that nothing has to be carried.
     ///
     /// # Errors
     /// `not_found`; `guest_missing`, `guest_mismatch` where its guest cannot be had.
-    async fn choose(&mut self, memory: &str, limits: &Limits) -> Result<Option<Migrated>> {
+    async fn choose(&mut self, memory: &str, limits: &Limits) -> Result<(GuestName, Option<Migrated>)> {
         let all = self.interpreters.values().flat_map(Interpreter::memories);
         let Some(chosen) = all.into_iter().find(|stored| stored.guest().starts_with(memory)) else {
             let message = format!("no memory of the sandbox belongs to a guest `{}`", memory.escape_debug());
@@ -65,14 +76,15 @@ impl WasmMachine {
         self.loader.wake(&guest, chosen.guest())?;
         self.interpreters.insert(guest.clone(), Interpreter::of(&chosen, &self.files.0));
         if self.belongs_to(&guest)?.is_some() {
-            return Ok(None);
+            return Ok((guest, None));
         }
         let mut carried = Vec::new();
         if let Some(language) = guest.language() {
             let variables = dormouse_core::sandbox::Machine::variables(self, language, limits).await?;
             carried.extend(variables.into_iter().map(|variable| variable.name));
         }
-        Ok(Some(Migrated { guest, from: chosen.guest().to_owned(), why: None, carried, left: Vec::new() }))
+        let (from, left) = (chosen.guest().to_owned(), Vec::new());
+        Ok((guest.clone(), Some(Migrated { guest, from, why: None, carried, left })))
     }
 
     /// The SHA-256 of the guest that the latest memory of an interpreter belongs to, where that is not the current one.
@@ -88,25 +100,35 @@ impl WasmMachine {
 
     async fn carry_one(&mut self, guest: GuestName, from: String, limits: &Limits) -> Result<Migrated> {
         let runs = self.interpreters.get(&guest).is_some_and(|one| one.runs_with(&from));
+        let file = file()?;
         let exported = match runs {
             // What can be had is not to be dropped because it takes too long, or is too much.
-            true => self.export(&guest, limits).await?.ok_or("its language has no form of saving variables"),
+            true => self
+                .export(&guest, &file, limits)
+                .await?
+                .ok_or("its language has no form of saving variables"),
             false => Err("its guest is not on this machine"),
         };
+        let others = self.interpreters.get(&guest).map(Interpreter::memories).unwrap_or_default();
         self.interpreters.insert(guest.clone(), Interpreter::default());
         let mut migrated = Migrated { guest, from, why: None, carried: Vec::new(), left: Vec::new() };
         match exported {
             Err(why) => migrated.why = Some(why.to_owned()),
             Ok(out) => {
-                let bound = self.import(&migrated.guest, &out, limits).await?;
+                let bound = self.import(&migrated.guest, &file, &out, limits).await?;
                 migrated.carried = bound.carried;
                 migrated.left = [out.left, bound.left].concat();
                 migrated.carried.sort();
                 migrated.left.sort();
             }
         }
+        // Beside the new memory they would count as saved bytes, and nobody could reach them.
+        for other in others.iter().skip(1) {
+            let memory = format!("the older memory of guest {:.12}", other.guest());
+            migrated.left.push((memory, "it stays in the checkpoint `before-migration`".to_owned()));
+        }
         // Where there is none, nothing was exported.
-        let _ = self.files.remove(&GuestPath::parse(FILE)?, false).await;
+        let _ = self.files.remove(&GuestPath::parse(&file)?, false).await;
         Ok(migrated)
     }
 
@@ -114,21 +136,26 @@ impl WasmMachine {
     ///
     /// # Errors
     /// `invalid_state` when there are too many, or they cannot be read in time.
-    async fn export(&mut self, guest: &GuestName, limits: &Limits) -> Result<Option<Told>> {
+    async fn export(&mut self, guest: &GuestName, file: &str, limits: &Limits) -> Result<Option<Told>> {
         if *guest == GuestName::Shell {
-            let line = include_str!("carry/shell_out.sh").replace("PATH_OF_FILE", FILE);
+            let line = include_str!("carry/shell_out.sh").replace("PATH_OF_FILE", file);
             let outcome = self.line_of(line, limits).await?;
             ended(guest, &outcome)?;
             let carried = outcome.stdout.text.lines().map(str::to_owned).collect();
             return Ok(Some(Told { carried, left: Vec::new() }));
         }
         let Some(language) = guest.language() else { return Ok(Some(Told::default())) };
+        if language.as_str() == "python" {
+            // It lists them itself: what is listed for people leaves out names that begin with `_`.
+            let code = python(include_str!("carry/python_out.py"), file);
+            return self.told(guest, code, limits).await.map(Some);
+        }
         let variables = dormouse_core::sandbox::Machine::variables(self, language, limits).await?;
         if variables.len() > MOST_VARIABLES {
             return Err(not_carried(guest, &format!("there are more than {MOST_VARIABLES}")));
         }
         let names: Vec<String> = variables.into_iter().map(|variable| variable.name).collect();
-        match exporting(language, &names) {
+        match exporting(language, &names, file) {
             Some(code) => self.told(guest, code, limits).await.map(Some),
             None => Ok(None),
         }
@@ -138,13 +165,13 @@ impl WasmMachine {
     ///
     /// # Errors
     /// As [`WasmMachine::export`].
-    async fn import(&mut self, guest: &GuestName, out: &Told, limits: &Limits) -> Result<Told> {
+    async fn import(&mut self, guest: &GuestName, file: &str, out: &Told, limits: &Limits) -> Result<Told> {
         if *guest == GuestName::Shell {
-            let outcome = self.line_of(format!(". {FILE}"), limits).await?;
+            let outcome = self.line_of(format!(". {file}"), limits).await?;
             ended(guest, &outcome)?;
             return Ok(Told { carried: out.carried.clone(), left: Vec::new() });
         }
-        match guest.language().and_then(importing) {
+        match guest.language().and_then(|language| importing(language, file)) {
             Some(code) => self.told(guest, code, limits).await,
             None => Ok(Told::default()),
         }
@@ -173,7 +200,7 @@ impl WasmMachine {
 /// Why a sandbox is not migrated, although its guest is there.
 fn not_carried(guest: &GuestName, why: &str) -> Error {
     Error::new(ErrorCode::InvalidState, format!("the variables of {guest} cannot be carried: {why}")).with_hint(
-        "remove the variable that keeps it, in the sandbox, or give it more time (`--timeout`); until then it wakes with its own guest",
+        "the sandbox is as it was, and wakes with its own guest: remove there what keeps it (a variable, or files where its disk is full), or give it more time (`--timeout`)",
     )
 }
 
@@ -182,23 +209,41 @@ fn ended(guest: &GuestName, outcome: &Outcome) -> Result<()> {
     if let Some(error) = outcome.stopped() {
         return Err(not_carried(guest, error.message()));
     }
-    match outcome.exception() {
-        Some(exception) => Err(not_carried(guest, &format!("{}: {}", exception.class, exception.message))),
-        None => Ok(()),
+    match &outcome.status {
+        Status::Raised(exception) => {
+            Err(not_carried(guest, &format!("{}: {}", exception.class, exception.message)))
+        }
+        Status::Exited(status) if *status != 0 => Err(not_carried(
+            guest,
+            &format!("reading one of them ended the interpreter with status {status}"),
+        )),
+        _ => Ok(()),
     }
 }
 
+/// A name of the file that no file of the sandbox has.
+fn file() -> Result<String> {
+    let mut number = [0; 8];
+    getrandom::fill(&mut number).map_err(|error| Error::internal("no random numbers", error))?;
+    Ok(format!("{FILE}{:016x}", u64::from_le_bytes(number)))
+}
+
+/// A snippet that runs a source of ours beside the program's own names. Escapes of JSON are escapes of Python.
+fn python(source: &str, file: &str) -> String {
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    PYTHON
+        .replace("MOST", &MOST_VARIABLES.to_string())
+        .replace("PATH", &text(file))
+        .replace("SOURCE", &text(source))
+}
+
 /// The snippet that exports variables. None: there is none for this language.
-fn exporting(language: &Language, names: &[String]) -> Option<String> {
-    let list = serde_json::to_string(names).ok()?;
+fn exporting(language: &Language, names: &[String], file: &str) -> Option<String> {
     Some(match language.as_str() {
-        "python" => {
-            format!("{}__dormouse_carry({list}, '{FILE}')", include_str!("carry/python_out.py"))
-        }
         "php" => {
             // Single quotes have no variables in them.
             let list: Vec<String> = names.iter().map(|name| php_text(name)).collect();
-            format!("{}([{}], '{FILE}')", include_str!("carry/php_out.php"), list.join(", "))
+            format!("{}([{}], '{file}')", include_str!("carry/php_out.php"), list.join(", "))
         }
         "javascript" => {
             let read: BTreeMap<&str, String> =
@@ -207,18 +252,18 @@ fn exporting(language: &Language, names: &[String]) -> Option<String> {
                 .into_iter()
                 .map(|(name, value)| format!("[{}]: () => {value}", serde_json::Value::from(name)))
                 .collect();
-            format!("{}({{ {} }}, '{FILE}')", include_str!("carry/javascript_out.js"), read.join(", "))
+            format!("{}({{ {} }}, '{file}')", include_str!("carry/javascript_out.js"), read.join(", "))
         }
         _ => return None,
     })
 }
 
 /// The snippet that binds them.
-fn importing(language: &Language) -> Option<String> {
+fn importing(language: &Language, file: &str) -> Option<String> {
     Some(match language.as_str() {
-        "python" => format!("{}__dormouse_carry('{FILE}')", include_str!("carry/python_in.py")),
-        "php" => format!("{}('{FILE}')", include_str!("carry/php_in.php")),
-        "javascript" => format!("{}('{FILE}')", include_str!("carry/javascript_in.js")),
+        "python" => python(include_str!("carry/python_in.py"), file),
+        "php" => format!("{}('{file}')", include_str!("carry/php_in.php")),
+        "javascript" => format!("{}('{file}')", include_str!("carry/javascript_in.js")),
         _ => return None,
     })
 }

@@ -76,7 +76,7 @@ const BROTLI_FILES: [(&str, &[&str]); 3] = [
 ];
 
 /// Our own C files.
-const DRIVER: [&str; 24] = [
+const DRIVER: [&str; 25] = [
     "text",
     "start",
     "interpreter",
@@ -97,6 +97,7 @@ const DRIVER: [&str; 24] = [
     "code",
     "library",
     "crypto",
+    "decoders",
     "zlib",
     "frames",
     "realm",

@@ -2,39 +2,24 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-
-use dormouse::wasm::{Settings, WasmProvider};
-use dormouse::{
-    Access, EvalRequest, Grants, GuestPath, Language, Limits, Mount, Outcome, Provider as _, RunContext,
-    Status,
-};
+use dormouse::{Outcome, Status};
 use dormouse_chores::arguments::Extent;
 use dormouse_chores::outcome::Totals;
 use dormouse_chores::workspace;
 
-use super::material;
+use super::engine::{Engine, MOUNT, SHARE, ended};
+use super::{material, web};
 use crate::expected::Expected;
 use crate::report::Report;
-use crate::sandbox::{brief, each, is_in_share};
+use crate::sandbox::{each, is_in_share};
 use crate::skip::Skips;
-
-/// One file in this many is run for every change.
-const SHARE: u32 = 3;
-
-/// What one test may use. The time is many times what the slowest test takes, so that a busy machine changes nothing.
-const WALL: Duration = Duration::from_secs(30);
-const MEMORY: u64 = 256 << 20;
-
-/// Where the guest sees the tests.
-const MOUNT: &str = "/tests";
 
 /// What a test prints that skips itself: it ends with status 0 then.
 const SKIPPED: &str = "1..0 # Skipped: ";
 
-/// Runs them in the JavaScript guest.
+/// Runs both suites.
 pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     let mut expected = Expected::load("node", "expected.txt")?;
     let mut report = Report::default();
@@ -49,16 +34,26 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     if !extent.all && extent.only.is_none() {
         report.note(format!("one file in {SHARE}, always the same ones (--all runs every file)"));
     }
+    let before = workspace().join("tests/conformance/node/before.js");
+    let before =
+        fs::read_to_string(&before).with_context(|| format!("cannot read `{}`", before.display()))?;
     let engine = Engine::new(&root)?;
-    let results = each("node", &tests, |index| engine.test(&tests[index]))?;
+    let results = each("node", &tests, |index| {
+        let path = format!("{MOUNT}/{}", tests[index]);
+        let run = format!("process.argv[1] = {path:?};\nawait require('module').runMain({path:?});\n");
+        engine.run(format!("{before}\n{run}"))
+    })?;
     for (name, result) in tests.iter().zip(results) {
-        match result {
+        match result.and_then(|outcome| judge(&outcome)) {
             Ok(Some(cause)) => report.skip(&cause, 1),
             Ok(None) => report.count(name, Ok(())),
             Err(message) => report.count(name, Err(message)),
         }
     }
-    report.close("node", &mut expected, extent, |name| tests.iter().any(|ran| ran == name))
+    let mut totals =
+        report.close("node", &mut expected, extent, |name| tests.iter().any(|ran| ran == name))?;
+    totals.add(web::run(extent, &root)?);
+    Ok(totals)
 }
 
 /// The files that are asked for and can be run: those of the modules in `modules.txt`.
@@ -90,59 +85,10 @@ fn tests(root: &Path, extent: &Extent, report: &mut Report) -> Result<Vec<String
     Ok(found)
 }
 
-/// The guest, with a folder of tests.
-struct Engine {
-    provider: WasmProvider,
-    grants: Grants,
-    before: String,
-}
-
-impl Engine {
-    fn new(folder: &Path) -> Result<Self> {
-        let target = GuestPath::parse(MOUNT)?;
-        let mount = Mount { source: folder.to_path_buf(), target, access: Access::ReadOnly };
-        let mut grants = Grants { mounts: vec![mount], ..Grants::default() };
-        for (name, value) in [("NODE_TEST_DIR", "/tmp"), ("NODE_TEST_KNOWN_GLOBALS", "0")] {
-            grants.environment.push((name.into(), value.into()));
-        }
-        let before = workspace().join("tests/conformance/node/before.js");
-        let before =
-            fs::read_to_string(&before).with_context(|| format!("cannot read `{}`", before.display()))?;
-        Ok(Self { provider: WasmProvider::new(Settings::new()?)?, grants, before })
-    }
-
-    /// Runs a test: why it skipped itself, or nothing. The error says why it failed.
-    async fn test(&self, name: &str) -> Result<Option<String>, String> {
-        let path = format!("{MOUNT}/{name}");
-        let run = format!("process.argv[1] = {path:?};\nawait require('module').runMain({path:?});\n");
-        let limits = Limits { wall: WALL, memory: MEMORY, ..Limits::default() };
-        let request = EvalRequest::new(Language::javascript(), format!("{}\n{run}", self.before));
-        let context = RunContext { limits, grants: self.grants.clone(), ..request.context };
-        let outcome = self.provider.eval(EvalRequest { context, ..request }).await;
-        judge(&outcome.map_err(|error| format!("host: {error}"))?)
-    }
-}
-
 fn judge(outcome: &Outcome) -> Result<Option<String>, String> {
     let skipped = outcome.stdout.text.lines().find_map(|line| line.strip_prefix(SKIPPED));
     match &outcome.status {
         Status::Returned(_) | Status::Exited(0) => Ok(skipped.map(|cause| format!("it says: {cause}"))),
-        Status::Exited(status) => {
-            let said = outcome
-                .stderr
-                .text
-                .lines()
-                .chain(outcome.stdout.text.lines())
-                .find(|line| ["Error", "not ok", "Mismatched"].iter().any(|word| line.contains(word)));
-            Err(format!("it exited with {status}: {}", brief(said.unwrap_or_default())))
-        }
-        Status::Raised(exception) => {
-            let message = brief(&exception.message.replace('\n', " "));
-            let own = exception.stack_trace.iter().find(|frame| frame.contains("/parallel/"));
-            let place =
-                own.and_then(|frame| frame.rsplit_once(":")).map(|(_, line)| line.trim_end_matches(')'));
-            Err(format!("line {}: {}: {message}", place.unwrap_or("unknown"), exception.class))
-        }
-        Status::Stopped(error) => Err(format!("stopped: {}", error.code())),
+        _ => Err(ended(outcome)),
     }
 }

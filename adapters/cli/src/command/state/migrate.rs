@@ -59,7 +59,12 @@ pub(super) fn run(
             let list: Vec<Json> = all.iter().map(Done::as_json).collect();
             format!("{}\n", words::of_answer(json!({"dry_run": asked.dry, "sandboxes": list, "error": null})))
         }
-        false if all.is_empty() => "every sandbox was saved with the current guests\n".into(),
+        false if all.is_empty() && asked.names.is_empty() => {
+            "no sandbox goes on from a memory of other guests: nothing to migrate\n".into()
+        }
+        false if all.is_empty() => {
+            "none of these sandboxes goes on from a memory of other guests: nothing to migrate\n".into()
+        }
         false => all.iter().map(|done| done.as_text(asked.dry)).collect(),
     };
     print::out(&print::visible(&text))?;
@@ -76,6 +81,17 @@ fn meant<'a>(found: &'a [Found], asked: Asked<'_>) -> Result<Vec<&'a Found>> {
             let shown: String = name.escape_debug().take(64).collect();
             return Err(Error::new(ErrorCode::UnknownSandbox, format!("there is no sandbox `{shown}`"))
                 .with_hint("`dormouse state doctor` lists them"));
+        }
+        if sandboxes.iter().filter(|one| is_called(one, name)).count() > 1 {
+            let ids: Vec<&str> = sandboxes
+                .iter()
+                .filter(|one| is_called(one, name))
+                .map(|one| one.seen.sandbox.as_str())
+                .collect();
+            let message = format!("several owners have a sandbox `{}`", name.escape_debug());
+            return Err(
+                Error::args_invalid(message).with_hint(format!("name it by its id: {}", ids.join(", ")))
+            );
         }
     }
     let is_meant = |one: &&Found| names.is_empty() || names.iter().any(|name| is_called(one, name));

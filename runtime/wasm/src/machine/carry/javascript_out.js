@@ -46,6 +46,6 @@
       left.push([name, String(error).slice(0, 200)]);
     }
   }
-  require("fs").writeFileSync(path, JSON.stringify({ nodes, names }));
+  require("fs").writeFileSync(path, JSON.stringify({ nodes, names }), { flag: "wx" });
   return JSON.stringify({ carried: Object.keys(names), left });
 })

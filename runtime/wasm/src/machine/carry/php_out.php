@@ -36,6 +36,7 @@
     foreach (array_merge(get_declared_classes(), get_declared_interfaces(), get_declared_traits()) as $name) {
         if ((new ReflectionClass($name))->isUserDefined() && !str_contains($name, "@")) $left[] = [$name, "classes cannot be carried"];
     }
-    file_put_contents($path, serialize([$kept, $constants])) !== false or throw new RuntimeException("the variables cannot be written to a file");
+    $file = @fopen($path, "x");
+    $file && fwrite($file, serialize([$kept, $constants])) !== false && fclose($file) or throw new RuntimeException("the variables cannot be written to a file");
     return json_encode(["carried" => array_merge(array_map(strval(...), array_keys($kept)), array_keys($constants)), "left" => $left], JSON_INVALID_UTF8_SUBSTITUTE);
 })

@@ -1,38 +1,48 @@
-def __dormouse_carry(names, path):
-    import json
-    import pickle
-    import types
-    from io import BytesIO
+import json
+import pickle
+import sys
+import types
+from io import BytesIO
 
-    class Pickler(pickle.Pickler):
-        def reducer_override(self, value):
-            own = isinstance(value, (type, types.FunctionType)) and value.__module__ == __name__
-            if own:
-                raise pickle.PicklingError(f"`{value.__qualname__}` is defined in a snippet")
-            return NotImplemented
 
-    def pickled(value):
-        into = BytesIO()
-        Pickler(into, 5).dump(value)
-        return into.getvalue()
+class Pickler(pickle.Pickler):
+    def reducer_override(self, value):
+        own = isinstance(value, (type, types.FunctionType)) and value.__module__ == name_here
+        if own:
+            raise pickle.PicklingError(f"`{value.__qualname__}` is defined in a snippet")
+        return NotImplemented
 
-    here, left, values, each, modules = globals(), [], {}, {}, {}
-    for name in names:
-        if name not in here:
-            continue
-        value = here[name]
-        if isinstance(value, types.ModuleType):
+
+def pickled(value):
+    into = BytesIO()
+    Pickler(into, 5).dump(value)
+    return into.getvalue()
+
+
+def is_own(name, value):
+    """Whether it is the namespace's own, and no variable."""
+    helper = getattr(sys.modules.get("dormouse"), "call_tool", None)
+    named = name.startswith("__") and name.endswith("__")
+    return named or name == "__dormouse_carry" or (name == "call_tool" and value is helper)
+
+
+name_here, left, values, each, modules = here.get("__name__"), [], {}, {}, {}
+variables = [(name, value) for name, value in dict.items(here) if type(name) is str and not is_own(name, value)]
+if len(variables) > most:
+    raise ValueError(f"there are more than {most}")
+for name, value in variables:
+    # Reading a value can run its code, which can raise anything.
+    try:
+        if type(value) is types.ModuleType:
             modules[name] = value.__name__
             continue
-        try:
-            each[name] = pickled(value)
-            values[name] = value
-        except Exception as error:
-            left.append([name, f"{type(error).__name__}: {error}"[:200]])
-    if sum(map(len, each.values())) > 32 << 20:
-        each = None
-    with open(path, "wb") as file:
-        pickle.dump({"modules": modules, "values": pickled(values), "each": each}, file)
-    return json.dumps({"carried": [*modules, *values], "left": left})
-
-
+        each[name] = pickled(value)
+        values[name] = value
+    except BaseException as error:
+        left.append([name, f"{type(error).__name__}: {error}"[:200]])
+left += [[repr(name)[:100], "its name is no plain text"] for name in here if type(name) is not str]
+if sum(map(len, each.values())) > 32 << 20:
+    each = None
+with open(path, "xb") as file:
+    pickle.dump({"modules": modules, "values": pickled(values), "each": each}, file)
+told = json.dumps({"carried": [*modules, *values], "left": left})

@@ -1,0 +1,3 @@
+// The old name of `stream.Duplex`.
+'use strict';
+module.exports = require('stream').Duplex;

@@ -1,0 +1,3 @@
+// The old name of `stream.PassThrough`.
+'use strict';
+module.exports = require('stream').PassThrough;

@@ -1,0 +1,3 @@
+// The old name of `stream.Readable`.
+'use strict';
+module.exports = require('stream').Readable;

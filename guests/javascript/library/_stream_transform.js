@@ -1,0 +1,3 @@
+// The old name of `stream.Transform`.
+'use strict';
+module.exports = require('stream').Transform;

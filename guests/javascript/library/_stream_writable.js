@@ -1,0 +1,3 @@
+// The old name of `stream.Writable`.
+'use strict';
+module.exports = require('stream').Writable;
