@@ -273,6 +273,12 @@ fn lng_12_bombs_end_at_the_limits() {
         &sandbox::eval(JAVASCRIPT, bomb),
         &["limit_memory", "raised InternalError", "raised RangeError"],
     );
+    // In a stream nothing more is unpacked than its reader takes.
+    let stream = "const z = require('zlib'); const { constants: c } = z; const zeros = Buffer.alloc(64 << 20); let seen = 0; \
+                  for (const [small, unpack] of [[z.gzipSync(zeros), z.createGunzip()], [z.zstdCompressSync(zeros), z.createZstdDecompress()], \
+                  [z.brotliCompressSync(zeros, { params: { [c.BROTLI_PARAM_QUALITY]: 1 } }), z.createBrotliDecompress()]]) { \
+                  unpack.end(small); for await (const piece of unpack) { seen += piece.length; break; } } seen > 0 && seen < 1 << 20";
+    assert_eq!(sandbox::value_of(JAVASCRIPT, stream)["value"], json!(true));
     let endless = "require('crypto').pbkdf2Sync('a', 'b', 2 ** 31 - 1, 64, 'sha512')";
     assert_ends(&sandbox::eval(JAVASCRIPT, endless), &["limit_time"]);
 }
