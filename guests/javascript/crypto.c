@@ -32,10 +32,8 @@ typedef struct {
 
 // The bytes of an argument; false, with an exception: it has none.
 static bool borrow(JSContext *ctx, JSValueConst value, bytes *out) {
-  out->first = JS_IsObject(value) && engine_kind_of(value) == KIND_BYTES ? engine_bytes(ctx, value, &out->length) : NULL;
-  if (out->first) return true;
-  JS_ThrowTypeError(ctx, "bytes are needed");
-  return false;
+  out->first = engine_need_bytes(ctx, value, &out->length);
+  return out->first;
 }
 
 // An object that owns what Rust made, or null where that is nothing.
@@ -254,12 +252,7 @@ static const JSCFunctionListEntry functions[] = {
 };
 
 void crypto_install(JSContext *ctx, JSValueConst native) {
-  JSRuntime *runtime = JS_GetRuntime(ctx);
-  JS_NewClassID(runtime, &digestion_class);
-  JS_NewClassID(runtime, &ciphering_class);
-  if (!JS_IsRegisteredClass(runtime, digestion_class)) {
-    JS_NewClass(runtime, digestion_class, &digestion_definition);
-    JS_NewClass(runtime, ciphering_class, &ciphering_definition);
-  }
+  engine_class(ctx, &digestion_class, &digestion_definition);
+  engine_class(ctx, &ciphering_class, &ciphering_definition);
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

@@ -52,10 +52,8 @@ static JSValue read(JSContext *ctx, JSValueConst self, int count, JSValueConst *
   if (!reading) return JS_EXCEPTION;
   bool last = JS_ToBool(ctx, arguments[2]);
   size_t length, text_length = 0;
-  const uint8_t *bytes = JS_IsObject(arguments[1]) && engine_kind_of(arguments[1]) == KIND_BYTES
-                             ? engine_bytes(ctx, arguments[1], &length)
-                             : NULL;
-  if (!bytes) return JS_ThrowTypeError(ctx, "bytes are needed");
+  const uint8_t *bytes = engine_need_bytes(ctx, arguments[1], &length);
+  if (!bytes) return JS_EXCEPTION;
   uint8_t *text = native_read(reading, bytes, length, last, &text_length);
   return text_of(ctx, text, text_length);
 }
@@ -67,8 +65,6 @@ static const JSCFunctionListEntry functions[] = {
 };
 
 void decoders_install(JSContext *ctx, JSValueConst native) {
-  JSRuntime *runtime = JS_GetRuntime(ctx);
-  JS_NewClassID(runtime, &reading_class);
-  if (!JS_IsRegisteredClass(runtime, reading_class)) JS_NewClass(runtime, reading_class, &reading_definition);
+  engine_class(ctx, &reading_class, &reading_definition);
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

@@ -345,6 +345,19 @@ const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length) 
   return buffer->data + view->offset;
 }
 
+const uint8_t *engine_need_bytes(JSContext *ctx, JSValueConst value, size_t *length) {
+  bool are_bytes = JS_IsObject(value) && engine_kind_of(value) == KIND_BYTES;
+  const uint8_t *bytes = are_bytes ? engine_bytes(ctx, value, length) : NULL;
+  if (!bytes) JS_ThrowTypeError(ctx, "bytes are needed");
+  return bytes;
+}
+
+void engine_class(JSContext *ctx, JSClassID *id, const JSClassDef *definition) {
+  JSRuntime *runtime = JS_GetRuntime(ctx);
+  JS_NewClassID(runtime, id);
+  if (!JS_IsRegisteredClass(runtime, *id)) JS_NewClass(runtime, *id, definition);
+}
+
 void engine_drop_jobs(JSRuntime *runtime) {
   struct list_head *item, *after;
   list_for_each_safe(item, after, &runtime->job_list) {

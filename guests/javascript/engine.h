@@ -41,6 +41,10 @@ JSValue engine_rest_of_iterator(JSContext *ctx, JSValueConst iterator, bool *pai
 
 // The bytes of an ArrayBuffer, typed array or DataView; NULL when detached.
 const uint8_t *engine_bytes(JSContext *ctx, JSValueConst value, size_t *length);
+// The same of any value; NULL: it has none, and an exception is thrown.
+const uint8_t *engine_need_bytes(JSContext *ctx, JSValueConst value, size_t *length);
+// A class of objects of ours, which every start of a runtime's context asks for.
+void engine_class(JSContext *ctx, JSClassID *id, const JSClassDef *definition);
 
 // Throws away the jobs of promises that nobody will wait for.
 void engine_drop_jobs(JSRuntime *runtime);

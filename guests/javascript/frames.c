@@ -106,19 +106,12 @@ static JSValue set_size(JSContext *ctx, JSValueConst self, int count, JSValueCon
   return JS_NewBool(ctx, is_size && !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(held->zstd_pack, (uint64_t)bytes)));
 }
 
-static const uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *length) {
-  bool are_bytes = JS_IsObject(value) && engine_kind_of(value) == KIND_BYTES;
-  const uint8_t *bytes = are_bytes ? engine_bytes(ctx, value, length) : NULL;
-  if (!bytes) JS_ThrowTypeError(ctx, "bytes are needed");
-  return bytes;
-}
-
 // frameDictionary(stream, bytes): whether Zstandard takes it. It is copied.
 static JSValue set_dictionary(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count;
   frame *held = JS_GetOpaque2(ctx, arguments[0], frame_class);
   size_t length;
-  const uint8_t *bytes = held ? bytes_of(ctx, arguments[1], &length) : NULL;
+  const uint8_t *bytes = held ? engine_need_bytes(ctx, arguments[1], &length) : NULL;
   if (!bytes) return JS_EXCEPTION;
   size_t state = held->format == ZSTD_PACK     ? ZSTD_CCtx_loadDictionary(held->zstd_pack, bytes, length)
                  : held->format == ZSTD_UNPACK ? ZSTD_DCtx_loadDictionary(held->zstd_unpack, bytes, length)
@@ -156,7 +149,7 @@ static JSValue run_frame(JSContext *ctx, JSValueConst self, int count, JSValueCo
   uint32_t from;
   size_t length;
   if (!held || JS_ToInt32(ctx, &operation, arguments[1]) < 0 || JS_ToUint32(ctx, &from, arguments[3]) < 0) return JS_EXCEPTION;
-  const uint8_t *input = bytes_of(ctx, arguments[2], &length);
+  const uint8_t *input = engine_need_bytes(ctx, arguments[2], &length);
   if (!input) return JS_EXCEPTION;
   if (from > length) return JS_ThrowRangeError(ctx, "the bytes end before");
   int last = held->format == BROTLI_PACK ? BROTLI_OPERATION_EMIT_METADATA : ZSTD_e_end;
@@ -198,8 +191,6 @@ static const JSCFunctionListEntry functions[] = {
 };
 
 void frames_install(JSContext *ctx, JSValueConst native) {
-  JSRuntime *runtime = JS_GetRuntime(ctx);
-  JS_NewClassID(runtime, &frame_class);
-  if (!JS_IsRegisteredClass(runtime, frame_class)) JS_NewClass(runtime, frame_class, &frame_definition);
+  engine_class(ctx, &frame_class, &frame_definition);
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

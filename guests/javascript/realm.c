@@ -243,10 +243,7 @@ static const JSCFunctionListEntry functions[] = {
 };
 
 void realm_install(JSContext *ctx, JSValueConst native) {
-  JSRuntime *runtime = JS_GetRuntime(ctx);
-  JS_NewClassID(runtime, &realm_class);
-  if (!JS_IsRegisteredClass(runtime, realm_class)) JS_NewClass(runtime, realm_class, &realm_definition);
-  JS_NewClassID(runtime, &global_class);
-  if (!JS_IsRegisteredClass(runtime, global_class)) JS_NewClass(runtime, global_class, &global_definition);
+  engine_class(ctx, &realm_class, &realm_definition);
+  engine_class(ctx, &global_class, &global_definition);
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

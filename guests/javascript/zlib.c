@@ -54,10 +54,9 @@ static JSValue run_stream(JSContext *ctx, JSValueConst self, int count, JSValueC
   uint32_t from;
   size_t length;
   if (!held || JS_ToInt32(ctx, &flush, arguments[1]) < 0 || JS_ToUint32(ctx, &from, arguments[3]) < 0) return JS_EXCEPTION;
-  const uint8_t *input = JS_IsObject(arguments[2]) && engine_kind_of(arguments[2]) == KIND_BYTES
-                             ? engine_bytes(ctx, arguments[2], &length)
-                             : NULL;
-  if (!input || from > length) return JS_ThrowTypeError(ctx, "bytes are needed");
+  const uint8_t *input = engine_need_bytes(ctx, arguments[2], &length);
+  if (!input) return JS_EXCEPTION;
+  if (from > length) return JS_ThrowRangeError(ctx, "the bytes end before");
   uint8_t *out = malloc(PIECE);
   if (!out) return JS_ThrowOutOfMemory(ctx);
   z_stream *z = &held->z;
@@ -81,10 +80,8 @@ static JSValue set_dictionary(JSContext *ctx, JSValueConst self, int count, JSVa
   (void)self, (void)count;
   stream *held = JS_GetOpaque2(ctx, arguments[0], stream_class);
   size_t length;
-  const uint8_t *bytes = held && JS_IsObject(arguments[1]) && engine_kind_of(arguments[1]) == KIND_BYTES
-                             ? engine_bytes(ctx, arguments[1], &length)
-                             : NULL;
-  if (!bytes) return JS_ThrowTypeError(ctx, "bytes are needed");
+  const uint8_t *bytes = held ? engine_need_bytes(ctx, arguments[1], &length) : NULL;
+  if (!bytes) return JS_EXCEPTION;
   int state = held->inflates ? inflateSetDictionary(&held->z, bytes, (uInt)length)
                              : deflateSetDictionary(&held->z, bytes, (uInt)length);
   return JS_NewInt32(ctx, state);
@@ -118,10 +115,8 @@ static JSValue sum(JSContext *ctx, JSValueConst self, int count, JSValueConst *a
   size_t length;
   // Before the bytes are borrowed: a number may be made by code that gives them away.
   if (JS_ToUint32(ctx, &before, arguments[1]) < 0) return JS_EXCEPTION;
-  const uint8_t *bytes = JS_IsObject(arguments[0]) && engine_kind_of(arguments[0]) == KIND_BYTES
-                             ? engine_bytes(ctx, arguments[0], &length)
-                             : NULL;
-  if (!bytes) return JS_ThrowTypeError(ctx, "bytes are needed");
+  const uint8_t *bytes = engine_need_bytes(ctx, arguments[0], &length);
+  if (!bytes) return JS_EXCEPTION;
   return JS_NewUint32(ctx, (uint32_t)crc32(before, bytes, (uInt)length));
 }
 
@@ -132,8 +127,6 @@ static const JSCFunctionListEntry functions[] = {
 };
 
 void zlib_install(JSContext *ctx, JSValueConst native) {
-  JSRuntime *runtime = JS_GetRuntime(ctx);
-  JS_NewClassID(runtime, &stream_class);
-  if (!JS_IsRegisteredClass(runtime, stream_class)) JS_NewClass(runtime, stream_class, &stream_definition);
+  engine_class(ctx, &stream_class, &stream_definition);
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }
