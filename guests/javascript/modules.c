@@ -164,13 +164,18 @@ static void set_meta(JSContext *ctx, JSModuleDef *module, const char *name) {
     const char *slash = strrchr(name, '/');
     size_t folder = slash == name ? 1 : (size_t)(slash - name);
     JS_SetPropertyStr(ctx, meta, "url", JS_NewStringLen(ctx, url.bytes, url.length));
-    JS_SetPropertyStr(ctx, meta, "filename", JS_NewString(ctx, name));
+    JS_SetPropertyStr(ctx, meta, "filename", JS_NewStringLen(ctx, name, strcspn(name, "?#")));
     JS_SetPropertyStr(ctx, meta, "dirname", JS_NewStringLen(ctx, name, folder));
     text_free(&url);
   } else {
     JS_SetPropertyStr(ctx, meta, "url", JS_NewString(ctx, name));
   }
   JS_FreeValue(ctx, meta);
+}
+
+// A name of a module may end with a query, which makes another module of the same file.
+static void cut_query(char *name) {
+  name[strcspn(name, "?#")] = 0;
 }
 
 // The file itself, or with the endings that Node tries; `path`, of PATH_MAX bytes, is the one found.
@@ -195,8 +200,17 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
   size_t length;
   char path[PATH_MAX];
   char *source = load(name, path, &length);
+  if (!source && strpbrk(name, "?#") && strlen(name) < PATH_MAX) {
+    char plain[PATH_MAX];
+    cut_query(strcpy(plain, name));
+    source = load(plain, path, &length);
+  }
   if (!source) {
-    JS_Throw(ctx, files_error(ctx, errno, "import", name));
+    int code = errno;
+    JSValue error = files_error(ctx, code, "import", name);
+    // As Node.js names it; what else is wrong with a file has its own code.
+    if (code == ENOENT) JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, "ERR_MODULE_NOT_FOUND"));
+    JS_Throw(ctx, error);
     return NULL;
   }
   if (!ends_with(path, ".json") && !engine_may_run(ctx, path)) {

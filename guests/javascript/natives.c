@@ -303,6 +303,18 @@ static JSValue exit_code(JSContext *ctx, JSValueConst self, int count, JSValueCo
   return js.exit_code ? JS_NewInt32(ctx, js.exit_code) : JS_UNDEFINED;
 }
 
+// callerName(level): which script or module the code is of that is so many calls above this one; undefined: none
+static JSValue caller_name(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  int32_t level;
+  if (JS_ToInt32(ctx, &level, arguments[0]) < 0) return JS_EXCEPTION;
+  JSAtom atom = JS_GetScriptOrModuleName(ctx, level);
+  if (atom == JS_ATOM_NULL) return JS_UNDEFINED;
+  JSValue name = JS_AtomToString(ctx, atom);
+  JS_FreeAtom(ctx, atom);
+  return name;
+}
+
 // programName(): what the run is called; a path, if it is a file's
 static JSValue program_name(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count, (void)arguments;
@@ -310,6 +322,7 @@ static JSValue program_name(JSContext *ctx, JSValueConst self, int count, JSValu
 }
 
 static const JSCFunctionListEntry functions[] = {
+    JS_CFUNC_DEF("callerName", 1, caller_name),
     JS_CFUNC_DEF("programName", 0, program_name),
     JS_CFUNC_MAGIC_DEF("log", 0, print, STDOUT_FILENO),
     JS_CFUNC_MAGIC_DEF("error", 0, print, STDERR_FILENO),

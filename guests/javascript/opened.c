@@ -37,6 +37,8 @@ static JSValue open_file(JSContext *ctx, JSValueConst self, int count, JSValueCo
   int device = files_device(path);
   if (device == FILES_NULL && next_null == INT32_MAX) next_null = FIRST_NULL;
   int file = device == FILES_NULL ? next_null++ : device >= 0 ? device : open(path, libc_flags(flags), 0666);
+  // The table of descriptors is full; opening takes no memory otherwise.
+  if (file < 0 && errno == ENOMEM) errno = EMFILE;
   JSValue result = file < 0 ? JS_Throw(ctx, files_error(ctx, errno, "open", path)) : JS_NewInt32(ctx, file);
   JS_FreeCString(ctx, path);
   return result;

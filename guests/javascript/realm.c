@@ -152,13 +152,27 @@ static void delete_extras(JSContext *realm) {
   JS_FreeValue(realm, global);
 }
 
-// realm(object): a new one, whose globals are those of the object, if there is one
+// Has the prelude give a realm what depends on locales. False: an exception is thrown.
+static bool localize(JSContext *ctx, JSContext *realm, JSValueConst give) {
+  JSValue object = JS_GetGlobalObject(realm);
+  JSValue done = JS_Call(ctx, give, JS_UNDEFINED, 1, (JSValueConst *)&object);
+  JS_FreeValue(ctx, object);
+  bool gave = !JS_IsException(done);
+  JS_FreeValue(ctx, done);
+  return gave;
+}
+
+// realm(object, give): a new one, whose globals are those of the object, if there is one; `give` is called with its global object
 static JSValue make(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count;
   JSContext *realm = JS_NewContext(js.runtime);
   if (!realm) return JS_ThrowOutOfMemory(ctx);
   engine_forget_seed(realm);
   delete_extras(realm);
+  if (!localize(ctx, realm, arguments[1])) {
+    JS_FreeContext(realm);
+    return JS_EXCEPTION;
+  }
   JSValue object = !JS_IsObject(arguments[0]) || put_globals(realm, arguments[0]) ? JS_NewObjectClass(ctx, (int)realm_class) : JS_ThrowOutOfMemory(ctx);
   if (JS_IsException(object)) JS_FreeContext(realm);
   else JS_SetOpaque(object, realm);
@@ -237,7 +251,7 @@ static JSValue run(JSContext *ctx, JSValueConst self, int count, JSValueConst *a
 }
 
 static const JSCFunctionListEntry functions[] = {
-    JS_CFUNC_DEF("realm", 1, make),
+    JS_CFUNC_DEF("realm", 2, make),
     JS_CFUNC_DEF("realmGlobal", 1, global),
     JS_CFUNC_DEF("runScript", 4, run),
 };

@@ -139,6 +139,11 @@ fn scripts_of_vm_end_when_their_time_is_over() {
 }
 
 #[test]
+fn what_programs_found_by_use() {
+    all_true("found by use");
+}
+
+#[test]
 fn a_snippet_is_the_main_module() {
     all_true("main module");
 }

@@ -32,6 +32,7 @@ class ChildProcess extends EventEmitter {
     if (!error) return;
     process.nextTick(() => {
       this.exitCode = error.errno;
+      this.stdin.destroy();
       for (const output of [this.stdout, this.stderr]) output.end();
       this.emit('error', error);
       this.emit('close', error.errno, null);

@@ -4,6 +4,7 @@
 const { Buffer } = require('buffer');
 const { error, need, needInteger, needObject, outOfRange, wrongType, wrongValue } = require('internal/arguments');
 const { realm, realmGlobal, runScript } = native;
+const { localize } = shared;
 
 const constants = Object.freeze(
   Object.assign(Object.create(null), { USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') }),
@@ -38,10 +39,10 @@ function createContext(object = {}, options = {}) {
   if (isObject(object) && realmOf(object)) return object;
   checkContext(options, 'name', 'origin');
   if (object !== constants.DONT_CONTEXTIFY) {
-    mark(object, realm(object));
+    mark(object, realm(object, localize));
     return object;
   }
-  const made = realm(undefined);
+  const made = realm(undefined, localize);
   const global = realmGlobal(made);
   mark(global, made);
   return global;

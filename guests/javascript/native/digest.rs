@@ -237,6 +237,12 @@ pub unsafe extern "C" fn native_scrypt(
     // SAFETY: as the caller promises.
     let (password, salt, into) =
         unsafe { (bytes(password, password_length), bytes(salt, salt_length), place(into, count)) };
+    // What it works in, which is asked for first: the crate has no answer where there is none.
+    let room = 1_u64.checked_shl(log_cost.into()).and_then(|cost| cost.checked_mul(128 * u64::from(block)));
+    let room = room.and_then(|bytes| usize::try_from(bytes).ok());
+    if room.is_none_or(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_err()) {
+        return false;
+    }
     let length = into.len().clamp(10, 64);
     scrypt::Params::new(log_cost, block, parallel, length)
         .is_ok_and(|params| scrypt::scrypt(password, salt, &params, into).is_ok())

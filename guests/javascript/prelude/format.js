@@ -80,6 +80,15 @@
   Error.prepareStackTrace = (_error, frames) => frames;
   const [frame] = new Error().stack;
   Error.prepareStackTrace = prepareStackTrace;
+  Object.defineProperty(getPrototypeOf(frame), 'toString', {
+    value() {
+      const place = this.isNative() ? 'native' : `${this.getFileName()}:${this.getLineNumber()}:${this.getColumnNumber()}`;
+      const name = this.getFunctionName();
+      return name ? `${name} (${place})` : place;
+    },
+    writable: true,
+    configurable: true,
+  });
   const answers = { isEval: false, isToplevel: true, isConstructor: false, isAsync: false, isPromiseAll: false, getEvalOrigin: undefined, getTypeName: null, getMethodName: null, getThis: undefined, getPromiseIndex: null };
   for (const [name, answer] of Object.entries(answers)) {
     if (!(name in frame)) Object.defineProperty(getPrototypeOf(frame), name, { value: () => answer, writable: true, configurable: true });

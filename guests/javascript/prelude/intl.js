@@ -10,7 +10,19 @@
 
   lazily('Intl', () => main().makeIntl());
 
-  function replace(prototype, methods) {
+  // What is replaced, with the way to the prototype from a global object: contexts of `vm` have the same.
+  const replaced = [];
+  shared.localize = (global) => {
+    for (const [prototypeOf, methods] of replaced) put(prototypeOf(global), methods);
+    Object.defineProperty(global, 'Intl', { get: () => globalThis.Intl, set: (value) => Object.defineProperty(global, 'Intl', { value, writable: true, configurable: true }), configurable: true });
+  };
+
+  function replace(prototypeOf, methods) {
+    replaced.push([prototypeOf, methods]);
+    put(prototypeOf(globalThis), methods);
+  }
+
+  function put(prototype, methods) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(methods))) {
       Object.defineProperty(prototype, name, { value, writable: true, enumerable: false, configurable: true });
     }
@@ -22,17 +34,17 @@
     return `${value}`;
   }
 
-  replace(Number.prototype, {
+  replace((global) => global.Number.prototype, {
     toLocaleString(locales = undefined, options = undefined) {
       return main().formatNumber(apply(numberValue, this, []), locales, options);
     },
   });
-  replace(BigInt.prototype, {
+  replace((global) => global.BigInt.prototype, {
     toLocaleString(locales = undefined, options = undefined) {
       return main().formatNumber(apply(bigIntValue, this, []), locales, options);
     },
   });
-  replace(Date.prototype, {
+  replace((global) => global.Date.prototype, {
     toLocaleString(locales = undefined, options = undefined) {
       return main().formatDate(apply(getTime, this, []), locales, options, 'any', 'all');
     },
@@ -43,7 +55,7 @@
       return main().formatDate(apply(getTime, this, []), locales, options, 'time', 'time');
     },
   });
-  replace(String.prototype, {
+  replace((global) => global.String.prototype, {
     localeCompare(that, locales = undefined, options = undefined) {
       const text = textOf(this, 'localeCompare');
       if (typeof that === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
@@ -69,7 +81,7 @@
     return text;
   }
 
-  replace(Array.prototype, {
+  replace((global) => global.Array.prototype, {
     toLocaleString(locales = undefined, options = undefined) {
       if (this === undefined || this === null) throw new TypeError('Array.prototype.toLocaleString called on null or undefined');
       const list = Object(this);
@@ -77,10 +89,11 @@
       return joined(list, length, locales, options);
     },
   });
-  const typed = Object.getPrototypeOf(Uint8Array.prototype);
+  const typedOf = (global) => Object.getPrototypeOf(global.Uint8Array.prototype);
+  const typed = typedOf(globalThis);
   const lengthOf = Object.getOwnPropertyDescriptor(typed, 'length').get;
   const bytesOf = typed.values;
-  replace(typed, {
+  replace(typedOf, {
     toLocaleString(locales = undefined, options = undefined) {
       // It throws where this is no such array, or one without its memory.
       apply(bytesOf, this, []);

@@ -3,7 +3,7 @@
   'use strict';
   // Those that are there now: a snippet may have others of these names.
   const { TextDecoder, URL } = globalThis;
-  const { checkModule, compile, currentFolder, programName, readFile, requireModule, stat } = native;
+  const { callerName, checkModule, compile, currentFolder, programName, readFile, requireModule, stat } = native;
   const { modules } = shared;
   const { dirname, join } = modules.path;
 
@@ -421,18 +421,16 @@
   const own = new Module('.');
   own.paths = modules.module._nodeModulePaths(currentFolder());
   const require = (own.require = requireFor(own));
-  shared.define('require', require);
-  shared.define('module', own);
-  shared.define('exports', own.exports);
-  for (const [object, name, get] of [
-    [own, 'filename', fileName],
-    [own, 'path', () => dirname(fileName())],
-    [globalThis, '__filename', fileName],
-    [globalThis, '__dirname', () => dirname(fileName())],
-  ]) {
+  const replaceable = (object, name, get, enumerable) => {
     const set = (value) => Object.defineProperty(object, name, { value, writable: true, configurable: true });
-    Object.defineProperty(object, name, { get, set, configurable: true, enumerable: object === own });
-  }
+    Object.defineProperty(object, name, { get, set, configurable: true, enumerable });
+  };
+  replaceable(own, 'filename', fileName, true);
+  replaceable(own, 'path', () => dirname(fileName()), true);
+  // They are the snippet's; an ES module that it imports has none of them, and may ask whether it has.
+  const isModule = (caller) => caller?.[0] === '/' && (caller !== programName() || caller.endsWith('.mjs'));
+  const belonging = { require: () => require, module: () => own, exports: () => own.exports, __filename: fileName, __dirname: () => dirname(fileName()) };
+  for (const [name, value] of Object.entries(belonging)) replaceable(globalThis, name, () => (isModule(callerName(2)) ? undefined : value()), false);
   shared.define('global', globalThis);
   shared.define('reportError', (error) => console.error(error));
 

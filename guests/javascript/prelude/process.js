@@ -3,7 +3,7 @@
   'use strict';
   // Those that are there now: a snippet may have others of these names.
   const { console, performance, setTimeout } = globalThis;
-  const { activeTimers, arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, setExitCode, write } =
+  const { activeTimers, arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, programName, setExitCode, write } =
     native;
   const { modules, define } = shared;
   // What this is like: packages ask for it before they use what it has.
@@ -32,11 +32,14 @@
     },
   };
 
+  // A program that is a file is called by its path.
+  const ownFile = () => (programName()[0] === '/' ? [programName()] : []);
+
   // The environment of the run; what a snippet changes lasts until a run brings another.
   function current() {
     if (age !== environmentAge()) {
       const given = programArguments();
-      known = { env: new Proxy({ HOME: home(), ...environment() }, ofEnvironment), argv: ['javascript', ...given], stdin: undefined };
+      known = { env: new Proxy({ HOME: home(), ...environment() }, ofEnvironment), argv: ['javascript', ...(given.length ? given : ownFile())], stdin: undefined };
       age = environmentAge();
     }
     return known;
@@ -310,7 +313,7 @@
   define('process', process);
 
   modules.process = process;
-  for (const name of ['clearMarks', 'clearMeasures', 'eventLoopUtilization', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'mark', 'measure', 'timerify']) {
+  for (const name of ['clearMarks', 'clearMeasures', 'clearResourceTimings', 'markResourceTiming', 'setResourceTimingBufferSize', 'eventLoopUtilization', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'mark', 'measure', 'timerify']) {
     performance[name] = { [name](...values) { return shared.library('internal/timeline').methods[name](...values); } }[name];
   }
   Object.defineProperty(performance, 'nodeTiming', { get: () => shared.library('internal/timeline').methods.nodeTiming, enumerable: true, configurable: true });

@@ -186,8 +186,8 @@ fn fs_08_full_files_are_an_error_and_the_host_is_bounded() {
         assert!(outcomes[0].usage.disk_written <= 64 << 20);
         assert_eq!(
             outcomes[0].exception().map(|exception| exception.code.clone()),
-            Some(Some(51.into())),
-            "ENOSPC, as WASI numbers it"
+            Some(Some(28.into())),
+            "ENOSPC, as Linux numbers it"
         );
         let code = "f = open('/tmp/f', 'w+b', buffering=0)\nwhile True:\n f.seek(0); f.write(bytes(1 << 20))";
         overwriting_ends(PYTHON, code, "raised OSError");

@@ -1,5 +1,6 @@
 // Blob and File (W3C File API).
 'use strict';
+const custom = Symbol.for('nodejs.util.inspect.custom');
 
 const { wrongType, wrongValue } = require('internal/arguments');
 
@@ -24,6 +25,9 @@ function join(pieces) {
 let bytesNow;
 
 class Blob {
+  [custom](_depth, options) {
+    return `Blob ${shared.inspect({ size: this.size, type: this.type }, options)}`;
+  }
   #bytes;
   #type;
   constructor(parts = [], options = {}) {
@@ -88,6 +92,10 @@ Object.defineProperty(Blob.prototype, 'bytesNow', {
 });
 
 class File extends Blob {
+  [custom](_depth, options) {
+    const { size, type, name, lastModified } = this;
+    return `File ${shared.inspect({ size, type, name, lastModified }, options)}`;
+  }
   #name;
   #modified;
   constructor(parts, name, options = {}) {

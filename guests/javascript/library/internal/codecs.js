@@ -80,6 +80,7 @@ class ZlibCodec extends Codec {
   #form;
   #dictionary;
   #restarts;
+  #isGzipAlone;
   // What a whole flush of a stream is.
   static flush = constants.Z_FULL_FLUSH;
   constructor(name, options) {
@@ -88,6 +89,7 @@ class ZlibCodec extends Codec {
     this.#dictionary = dictionaryOf(options.dictionary);
     // After a gzip another may follow.
     this.#restarts = name === 'Gunzip' || name === 'Unzip';
+    this.#isGzipAlone = name === 'Gunzip';
     const isOpen = this.#form.inflates && name !== 'InflateRaw' && !options.windowBits;
     const bits = isOpen ? 0 : bounded('options.windowBits', options.windowBits, name === 'Gzip' ? 9 : 8, 15, 15);
     const level = bounded('options.level', options.level, -1, 9, -1);
@@ -102,6 +104,10 @@ class ZlibCodec extends Codec {
     if (!this.#dictionary) throw fail(Error, 'Z_NEED_DICT', 'Missing dictionary', { errno: Z_NEED_DICT });
     if (zlibDictionary(this.#state, this.#dictionary) !== Z_OK) throw fail(Error, 'Z_DATA_ERROR', 'Bad dictionary', { errno: -3 });
   }
+  // Whether what comes after the end is read as another gzip, which it may not be.
+  #goesOn(byte) {
+    return this.#restarts && byte !== undefined && (this.#isGzipAlone ? byte !== 0 : byte === 0x1f);
+  }
   reset() {
     zlibReset(this.#state);
     this.ended = false;
@@ -113,7 +119,7 @@ class ZlibCodec extends Codec {
   }
   *run(input, flush) {
     let from = 0;
-    if (this.ended && this.#restarts && input[0] === 0x1f) this.reset();
+    if (this.ended && this.#goesOn(input[0])) this.reset();
     while (!this.ended) {
       const [state, output, used, message] = zlibRun(this.#state, flush, input, from);
       from += used;
@@ -122,7 +128,7 @@ class ZlibCodec extends Codec {
       if (state === Z_NEED_DICT) this.#useDictionary();
       else if (state === Z_STREAM_END) {
         // Zeros after the end are padding.
-        if (this.#restarts && input[from] === 0x1f) this.reset();
+        if (this.#goesOn(input[from])) this.reset();
         else this.ended = true;
       } else if (state === Z_BUF_ERROR || state === Z_OK) {
         if (from >= input.length && output.byteLength < 65536) {

@@ -25,7 +25,7 @@ function scrypt(password, salt, length, options) {
   const { log, block, parallel } = costOf(options ?? {});
   return () => {
     const bytes = native.scrypt(secret, salted, log, block, parallel, length);
-    if (!bytes) throw wrongCost();
+    if (!bytes) throw wrongCost(': memory limit exceeded');
     return Buffer.from(bytes);
   };
 }

@@ -1,5 +1,6 @@
 // Headers, FormData, Request and Response (the Fetch standard), without a network: what `fetch` will take and give.
 'use strict';
+const custom = Symbol.for('nodejs.util.inspect.custom');
 const { Buffer } = require('buffer');
 const { Blob, File, bytesOf } = require('internal/blob');
 const { ReadableStream } = require('internal/web_streams');
@@ -18,6 +19,9 @@ function valueOf(value) {
 }
 
 class Headers {
+  [custom](_depth, options) {
+    return `Headers ${shared.inspect(Object.fromEntries(this), options)}`;
+  }
   // By the name in small letters; those of cookies stay apart.
   #values = new Map();
   constructor(given = undefined) {
@@ -72,6 +76,9 @@ class Headers {
 Headers.prototype[Symbol.iterator] = Headers.prototype.entries;
 
 class FormData {
+  [custom](_depth, options) {
+    return `FormData ${shared.inspect([...this], options)}`;
+  }
   #entries = [];
   constructor(form) {
     if (form !== undefined) throw new TypeError('There are no forms of documents here');
@@ -234,6 +241,10 @@ class Body {
 }
 
 class Request extends Body {
+  [custom](_depth, options) {
+    const { method, url, headers, body, bodyUsed, signal } = this;
+    return `Request ${shared.inspect({ method, url, headers, body, bodyUsed, signal }, options)}`;
+  }
   #about;
   constructor(input, options = {}) {
     const from = input instanceof Request ? input : undefined;
@@ -270,6 +281,10 @@ const withoutBody = new Set([101, 103, 204, 205, 304]);
 let answer;
 
 class Response extends Body {
+  [custom](_depth, options) {
+    const { status, statusText, headers, body, bodyUsed, ok, redirected, type, url } = this;
+    return `Response ${shared.inspect({ status, statusText, headers, body, bodyUsed, ok, redirected, type, url }, options)}`;
+  }
   #about;
   constructor(body = null, { status = 200, statusText = '', headers } = {}) {
     if (!(Number(status) >= 200 && Number(status) <= 599)) throw new RangeError(`init["status"] must be in the range of 200 to 599, inclusive.`);

@@ -212,6 +212,10 @@ function timerify(work, options = {}) {
 const methods = {
   clearMarks: clear('mark'),
   clearMeasures: clear('measure'),
+  // There are no resources, because there is no network.
+  clearResourceTimings() {},
+  markResourceTiming() {},
+  setResourceTimingBufferSize() {},
   eventLoopUtilization: () => ({ idle: 0, active: 0, utilization: 0 }),
   ...questions(() => byTime(entries)),
   mark,
