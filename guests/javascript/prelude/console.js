@@ -2,6 +2,8 @@
 (function (native, shared) {
   'use strict';
   const { define, format, inspect, liveGetters } = shared;
+  // Not by spreading: a program may have taken the iterator of arrays away.
+  const { apply } = Reflect;
   const { error: nativeError, indent, log: nativeLog, monotonic } = native;
 
   const pad = (number, digits = 2) => `${number}`.padStart(digits, '0');
@@ -95,7 +97,7 @@
   const writers = { stdout: nativeLog, stderr: nativeError };
   function print(name, values) {
     const { standard } = shared;
-    if (replaced[name] === undefined && standard[name].write === standard.write) writers[name](...values);
+    if (replaced[name] === undefined && standard[name].write === standard.write) apply(writers[name], undefined, values);
     else shared.library('internal/console_stream').write(streamOf(name), format(values), indent(0), true);
   }
 
