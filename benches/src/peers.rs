@@ -191,8 +191,10 @@ impl Peers {
     /// What is missing for it, or what the package client said.
     pub(crate) fn install_packages(&self, made: &Path) -> Result<()> {
         let python = newer_python().context("no Python 3.12 or newer was found")?;
+        // npm runs in a folder of its own.
+        let made = std::path::absolute(made)?;
         let file = |end: &str| -> Result<PathBuf> {
-            let mut files = fs::read_dir(made)?.flatten().map(|entry| entry.path());
+            let mut files = fs::read_dir(&made)?.flatten().map(|entry| entry.path());
             let found = files.find(|path| path.to_string_lossy().ends_with(end));
             found.with_context(|| format!("{} holds no *{end}", made.display()))
         };
