@@ -70,7 +70,17 @@ void sources_begin(char *code, size_t length, char *name);
 const char *sources_find(uint32_t evaluation, const char *name, size_t name_length, size_t *length);
 void sources_clear(void);
 
-// timers.c: what prelude/timers.js builds on.
+// timers.c: what prelude/timers.js builds on, and calls that are put off, with what was given to them and the context of who asked.
+typedef struct {
+  JSValue function, async_context;
+  int argument_count;
+  JSValue *arguments;
+} deferred;
+// Takes the function that is the first of the arguments, and those from `first` on; false: there is no memory, and an exception is thrown.
+bool deferred_take(JSContext *ctx, deferred *call, int count, JSValueConst *arguments, int first);
+// Calls it and lets go of it; false when it threw.
+bool deferred_call(JSContext *ctx, deferred *call);
+void deferred_release(JSContext *ctx, deferred *call);
 bool timers_pending(void);
 // Whether a run waits for one of them.
 bool timers_waited_for(void);

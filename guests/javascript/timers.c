@@ -12,11 +12,7 @@ typedef struct {
   // A run waits for it.
   bool waited_for;
   bool immediate;
-  // In which it was asked for.
-  JSValue async_context;
-  int argument_count;
-  JSValue function;
-  JSValue *arguments;
+  deferred call;
 } timer;
 
 // The next timer is the last of the list.
@@ -57,11 +53,33 @@ static bool insert(timer new) {
   return true;
 }
 
-static void release(JSContext *ctx, timer *old) {
-  for (int i = 0; i < old->argument_count; i++) JS_FreeValue(ctx, old->arguments[i]);
-  free(old->arguments);
-  JS_FreeValue(ctx, old->function);
-  JS_FreeValue(ctx, old->async_context);
+bool deferred_take(JSContext *ctx, deferred *call, int count, JSValueConst *arguments, int first) {
+  *call = (deferred){0};
+  if (count > first) {
+    call->arguments = malloc((size_t)(count - first) * sizeof *call->arguments);
+    if (!call->arguments) return JS_ThrowOutOfMemory(ctx), false;
+    for (int i = first; i < count; i++) call->arguments[call->argument_count++] = JS_DupValue(ctx, arguments[i]);
+  }
+  call->function = JS_DupValue(ctx, arguments[0]);
+  call->async_context = JS_DupValue(ctx, engine_async_context());
+  return true;
+}
+
+void deferred_release(JSContext *ctx, deferred *call) {
+  for (int i = 0; i < call->argument_count; i++) JS_FreeValue(ctx, call->arguments[i]);
+  free(call->arguments);
+  JS_FreeValue(ctx, call->function);
+  JS_FreeValue(ctx, call->async_context);
+}
+
+bool deferred_call(JSContext *ctx, deferred *call) {
+  JSValue outer = engine_enter_async_context(call->async_context);
+  JSValue done = JS_Call(ctx, call->function, JS_UNDEFINED, call->argument_count, (JSValueConst *)call->arguments);
+  engine_leave_async_context(ctx, outer);
+  deferred_release(ctx, call);
+  bool threw = JS_IsException(done);
+  JS_FreeValue(ctx, done);
+  return !threw;
 }
 
 // What starts a timer; the magic number says which function was called.
@@ -79,15 +97,9 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int count, JSValueCo
   }
   if (!turn) turn = now();
   timer new = {.due = (kind == IMMEDIATE ? now() : turn) + (int64_t)(delay * MILLISECOND), .id = ++last_id, .waited_for = true, .immediate = kind == IMMEDIATE};
-  if (count > first) {
-    new.arguments = malloc((size_t)(count - first) * sizeof *new.arguments);
-    if (!new.arguments) return JS_ThrowOutOfMemory(ctx);
-    for (int i = first; i < count; i++) new.arguments[new.argument_count++] = JS_DupValue(ctx, arguments[i]);
-  }
-  new.function = JS_DupValue(ctx, arguments[0]);
-  new.async_context = JS_DupValue(ctx, engine_async_context());
+  if (!deferred_take(ctx, &new.call, count, arguments, first)) return JS_EXCEPTION;
   if (!insert(new)) {
-    release(ctx, &new);
+    deferred_release(ctx, &new.call);
     return JS_ThrowOutOfMemory(ctx);
   }
   return JS_NewUint32(ctx, new.id);
@@ -102,7 +114,7 @@ static JSValue clear_timer(JSContext *ctx, JSValueConst self, int count, JSValue
     if (timers[i].id != id) continue;
     timer old = timers[i];
     memmove(&timers[i], &timers[i + 1], (--timer_count - i) * sizeof *timers);
-    release(ctx, &old);
+    deferred_release(ctx, &old.call);
     break;
   }
   return JS_UNDEFINED;
@@ -134,17 +146,11 @@ bool timers_fire(JSContext *ctx) {
   }
   turn = now();
   timer due = timers[--timer_count];
-  JSValue outer = engine_enter_async_context(due.async_context);
-  JSValue done = JS_Call(ctx, due.function, JS_UNDEFINED, due.argument_count, (JSValueConst *)due.arguments);
-  engine_leave_async_context(ctx, outer);
-  release(ctx, &due);
-  bool threw = JS_IsException(done);
-  JS_FreeValue(ctx, done);
-  return !threw;
+  return deferred_call(ctx, &due.call);
 }
 
 void timers_clear(JSContext *ctx) {
-  while (timer_count) release(ctx, &timers[--timer_count]);
+  while (timer_count) deferred_release(ctx, &timers[--timer_count].call);
   turn = 0;
 }
 

@@ -1,11 +1,23 @@
 //! Runs many small tests in sandboxes, one on each core.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
+use dormouse::{Access, Grants, GuestPath, Mount};
 use dormouse_chores::progress::Progress;
+
+/// Where a guest sees the tests.
+pub(crate) const TESTS: &str = "/tests";
+
+/// What a guest sees that reads a folder of tests.
+pub(crate) fn reading(folder: &Path) -> Result<Grants> {
+    let target = GuestPath::parse(TESTS)?;
+    let mount = Mount { source: folder.to_path_buf(), target, access: Access::ReadOnly };
+    Ok(Grants { mounts: vec![mount], ..Grants::default() })
+}
 
 /// Calls `test` for every item, as many at a time as there are cores; the results come in the order of the items.
 pub(crate) fn each<T, R, F, Fut>(suite: &str, items: &[T], test: F) -> Result<Vec<R>>

@@ -5,18 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use dormouse::wasm::{Settings, WasmProvider};
-use dormouse::{
-    Access, EvalRequest, Grants, GuestPath, Language, Limits, Mount, Outcome, Provider as _, RunContext,
-    Status,
-};
+use dormouse::{EvalRequest, Grants, Language, Limits, Outcome, Provider as _, RunContext, Status};
 
-use crate::sandbox::brief;
+use crate::sandbox::{brief, reading};
 
 /// One file in this many is run for every change.
 pub(super) const SHARE: u32 = 3;
-
-/// Where the guest sees the tests.
-pub(super) const MOUNT: &str = "/tests";
 
 /// What one test may use. The time is many times what the slowest test takes, so that a busy machine changes nothing.
 const WALL: Duration = Duration::from_secs(30);
@@ -31,12 +25,10 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(folder: &Path) -> Result<Self> {
-        let target = GuestPath::parse(MOUNT)?;
-        let mount = Mount { source: folder.to_path_buf(), target, access: Access::ReadOnly };
         // For the helpers of Node.js's tests: where they may write, and that they need not look for new globals.
         let environment = [("NODE_TEST_DIR", "/tmp"), ("NODE_TEST_KNOWN_GLOBALS", "0")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        let grants = Grants { mounts: vec![mount], environment, ..Grants::default() };
+        let grants = Grants { environment, ..reading(folder)? };
         Ok(Self { provider: WasmProvider::new(Settings::new()?)?, grants })
     }
 

@@ -9,11 +9,11 @@ use dormouse_chores::arguments::Extent;
 use dormouse_chores::outcome::Totals;
 use dormouse_chores::workspace;
 
-use super::engine::{Engine, MOUNT, SHARE, ended};
+use super::engine::{Engine, SHARE, ended};
 use super::{material, web};
 use crate::expected::Expected;
 use crate::report::Report;
-use crate::sandbox::{each, is_in_share};
+use crate::sandbox::{TESTS, each, is_in_share};
 use crate::skip::Skips;
 
 /// What a test prints that skips itself: it ends with status 0 then.
@@ -39,7 +39,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
         fs::read_to_string(&before).with_context(|| format!("cannot read `{}`", before.display()))?;
     let engine = Engine::new(&root)?;
     let results = each("node", &tests, |index| {
-        let path = format!("{MOUNT}/{}", tests[index]);
+        let path = format!("{TESTS}/{}", tests[index]);
         let run = format!("process.argv[1] = {path:?};\nawait require('module').runMain({path:?});\n");
         engine.run(format!("{before}\n{run}"))
     })?;

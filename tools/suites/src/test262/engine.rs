@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use dormouse::wasm::{Settings, WasmProvider};
-use dormouse::{
-    Access, EvalRequest, Grants, GuestPath, Language, Limits, Mount, Outcome, RunContext, Status,
-};
+use dormouse::{EvalRequest, Grants, Language, Limits, Outcome, RunContext, Status};
 
 use super::script::Script;
-use crate::sandbox::brief;
+use crate::sandbox::{TESTS, brief, reading};
 
 /// What one test may use. The time is many times what the slowest test takes, so that a busy machine changes nothing.
 const WALL: Duration = Duration::from_secs(60);
@@ -20,9 +18,6 @@ const MEMORY: u64 = 256 << 20;
 /// interrupts them, and here the time limit has to.
 const ENDLESS: &str = "qjs:set-interrupt-handler";
 const ENDLESS_WALL: Duration = Duration::from_millis(300);
-
-/// Where the guest sees the tests.
-const MOUNT: &str = "/tests";
 
 /// What an asynchronous test prints at its end.
 const COMPLETE: &str = "Test262:AsyncTestComplete";
@@ -38,10 +33,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(folder: &Path) -> Result<Self> {
-        let target = GuestPath::parse(MOUNT)?;
-        let mount = Mount { source: folder.to_path_buf(), target, access: Access::ReadOnly };
-        let grants = Grants { mounts: vec![mount], ..Grants::default() };
-        Ok(Self { provider: WasmProvider::new(Settings::new()?)?, grants })
+        Ok(Self { provider: WasmProvider::new(Settings::new()?)?, grants: reading(folder)? })
     }
 
     /// Runs `before`, then the test at `path` below the folder. The message says why it failed.
@@ -81,7 +73,7 @@ impl Engine {
 fn guest_name(path: &str, script: &Script) -> String {
     let told = script.source.contains("import") || script.source.contains("export");
     let ending = if script.has("module") && !told { ".mjs" } else { "" };
-    format!("{MOUNT}/{path}{ending}")
+    format!("{TESTS}/{path}{ending}")
 }
 
 fn judge(script: &Script, outcome: &Outcome) -> Result<(), String> {

@@ -19,11 +19,13 @@ def pickled(value):
     return into.getvalue()
 
 
+OWN = {"__annotate__", "__annotations__", "__builtins__", "__cached__", "__conditional_annotations__", "__doc__",
+       "__dormouse_carry", "__file__", "__loader__", "__name__", "__package__", "__spec__"}
+
+
 def is_own(name, value):
     """Whether it is the namespace's own, and no variable."""
-    helper = getattr(sys.modules.get("dormouse"), "call_tool", None)
-    named = name.startswith("__") and name.endswith("__")
-    return named or name == "__dormouse_carry" or (name == "call_tool" and value is helper)
+    return name in OWN or (name == "call_tool" and value is getattr(sys.modules.get("dormouse"), "call_tool", None))
 
 
 name_here, left, values, each, modules = here.get("__name__"), [], {}, {}, {}
