@@ -1,0 +1,292 @@
+//! One request and its answer: what the gate is for. The order of the steps matters.
+//!
+//! Budget, target, rule, form, secrets, the line of the audit, checked address, TLS, the request, the answer washed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use crate::answer::Answering;
+use crate::body::{Outgoing, full};
+use crate::budget::Held;
+use crate::gate::Door;
+use crate::message::{self, DENIED, Target};
+use crate::note::Note;
+use crate::policy::{Asked, Protocol, Rule};
+use crate::reason::{Reason, Refusal};
+use crate::secrets::{Current, Parts, Washer};
+use crate::upstream::{Body, Place, Wire, broken};
+
+/// Time from a request to the head of its answer, connecting included.
+const HEAD: Duration = Duration::from_secs(120);
+
+/// A request as it leaves.
+struct Ready {
+    request: Request<Body>,
+    place: Place,
+    /// What is looked for in the answer.
+    washer: Option<Washer>,
+}
+
+/// An answer whose head has come.
+struct Answered {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Incoming,
+    wire: Wire,
+    place: Place,
+    held: Option<Held>,
+    washer: Option<Washer>,
+}
+
+impl Door {
+    /// Sends a request, whose URL is whole (`https://HOST/PATH`), and returns the answer as soon as its head is there. Both bodies are
+    /// streams. Redirects are answers as any other: whoever follows one asks again, and is checked again.
+    ///
+    /// What rules do not allow at a host that they do allow is an answer too, so that every client can show it: status 403 (or another
+    /// of [`Reason::status`]), a header `x-dormouse-denied` with the reason, and JSON.
+    ///
+    /// # Errors
+    /// What makes a connection fail: `host`, `port`, `address`, `unknown_name`, `refused`, `untrusted`, `timed_out`, `reset`; a spent
+    /// budget; `unrecorded`. A body that ends early has an error of its own.
+    pub async fn exchange(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
+        use Reason::{Authority, Encoding, Form, Method, Path, Protocol, Secret, Upgrade};
+        let target = match Target::of(request.uri()) {
+            Ok(target) => target,
+            Err(refusal) => {
+                self.0.account.spend(Reason::Requests, 1)?;
+                return Err(refusal);
+            }
+        };
+        match self.pass(request, &target, false).await {
+            Err(refusal) => match refusal.reason {
+                Protocol | Method | Path | Secret | Authority | Form | Upgrade | Encoding => {
+                    Ok(denial(&refusal))
+                }
+                _ => Err(refusal),
+            },
+            passed => passed,
+        }
+    }
+
+    /// One request. `is_stream`: it came over a stream of a guest's own, which counts as a connection already, and must name its host.
+    pub(crate) async fn pass(
+        &self,
+        request: Request<Body>,
+        target: &Target,
+        is_stream: bool,
+    ) -> Result<Response<Body>, Refusal> {
+        let mut note = Note::new(self, target, request.method().as_str(), request.uri().path());
+        let Answered { status, headers, body, wire, place, held, washer } =
+            match self.answered(request, target, is_stream, &mut note).await {
+                Ok(answered) => answered,
+                Err(refusal) => return Err(note.refused(refusal)),
+            };
+        let (wire, door) = (Some(wire), self.clone());
+        let answering = Answering { body, washer, wire, place, held, door, note, over: false };
+        let mut answer = Response::new(answering.into_body().await);
+        *answer.status_mut() = status;
+        *answer.headers_mut() = headers;
+        Ok(answer)
+    }
+
+    async fn answered(
+        &self,
+        request: Request<Body>,
+        target: &Target,
+        is_stream: bool,
+        note: &mut Note,
+    ) -> Result<Answered, Refusal> {
+        self.0.account.spend(Reason::Requests, 1)?;
+        let held = if is_stream { None } else { Some(self.0.account.connection()?) };
+        let method = request.method().clone();
+        let Ready { request, place, washer } = self.ready(request, target, is_stream, note).await?;
+        note.sent()?;
+        let (wire, answer) = self.send(request, &place, note).await?;
+        let (head, body) = answer.into_parts();
+        let (status, mut headers) = (head.status, head.headers);
+        note.status = Some(status.as_u16());
+        check(status, &headers, &method, washer.is_some())?;
+        message::strip(&mut headers);
+        headers.remove(DENIED);
+        if let Some(washer) = &washer {
+            note.masked += wash(&mut headers, washer);
+        }
+        Ok(Answered { status, headers, body, wire, place, held, washer })
+    }
+
+    /// What is done before anything leaves.
+    async fn ready(
+        &self,
+        request: Request<Body>,
+        target: &Target,
+        is_stream: bool,
+        note: &mut Note,
+    ) -> Result<Ready, Refusal> {
+        let (head, body) = request.into_parts();
+        let (uri, mut headers) = (head.uri, head.headers);
+        target.is_meant(&uri, &headers, is_stream)?;
+        let path = if uri.path().is_empty() { "/" } else { uri.path() };
+        let Target { protocol, host, port } = target;
+        let method = head.method.as_str();
+        let asked = Asked { protocol: *protocol, host, port: *port, method, path };
+        let rule = self.0.way.grant.decide(&asked)?;
+        note.rule = Some(rule.id.clone());
+        let length = message::head(&uri, &mut headers)?;
+        message::strip(&mut headers);
+        if !rule.methods.is_empty() {
+            message::strip_overrides(&mut headers);
+        }
+        let mut query = uri.query().map(|query| Zeroizing::new(query.to_owned()));
+        let vault = &self.gate().vault;
+        let secrets = vault.secrets();
+        let is_bound = secrets.iter().any(|secret| secret.is_for(host));
+        // Whoever has nothing to do with secrets does not wait for one to be read again.
+        let current = if is_bound { vault.current().await } else { vault.now() };
+        let parts = Parts { headers: &mut headers, path, query: &mut query };
+        let used = self.fill(rule, target, parts, &current)?;
+        note.secrets = used.iter().map(|number| secrets[*number].name.clone()).collect();
+        if is_bound {
+            // Whether this request used one or not: a server may repeat what it was told before. So its answers have to be readable, and
+            // whole.
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            headers.remove(header::RANGE);
+            headers.remove(header::IF_RANGE);
+        }
+        let washer = is_bound.then(|| Washer::new(current.forms.clone()));
+        let form = || Refusal::new(Reason::Form, "the request's path or host cannot be sent");
+        headers.insert(header::HOST, HeaderValue::from_str(&target.authority()).map_err(|_| form())?);
+        let whole = match &query {
+            Some(query) => Zeroizing::new(format!("{path}?{}", **query)),
+            None => Zeroizing::new(path.to_owned()),
+        };
+        let uri: Uri = whole.parse().map_err(|_| form())?;
+        let traffic = note.traffic.clone();
+        let mut request = Request::new(Outgoing::boxed(body, length, self.0.account.clone(), traffic));
+        *request.method_mut() = head.method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        let secure = *protocol == Protocol::Https;
+        let place = Place { host: host.clone(), port: *port, secure, named: rule.networks() };
+        Ok(Ready { request, place, washer })
+    }
+
+    /// Puts secrets in: those of placeholders, and those of headers that the rule sets. The numbers of those that were used.
+    fn fill(
+        &self,
+        rule: &Rule,
+        target: &Target,
+        mut parts: Parts<'_>,
+        current: &Arc<Current>,
+    ) -> Result<Vec<usize>, Refusal> {
+        let secure = target.protocol == Protocol::Https;
+        let filling = self.0.way.filling(current.clone(), &target.host, secure);
+        let of_rule = |refusal: Refusal| refusal.of(&rule.id);
+        let mut used = filling.fill(&mut parts).map_err(of_rule)?;
+        for set in &rule.set {
+            let value = filling.set(set, &mut used).map_err(of_rule)?;
+            parts.headers.insert(set.name.clone(), value);
+        }
+        Ok(used)
+    }
+
+    /// Sends over a kept connection or a new one.
+    async fn send(
+        &self,
+        mut request: Request<Body>,
+        place: &Place,
+        note: &mut Note,
+    ) -> Result<(Wire, Response<Incoming>), Refusal> {
+        let until = self.until(HEAD);
+        let slow = || Refusal::new(Reason::TimedOut, format!("`{}` did not answer in time", place.host));
+        loop {
+            let kept = self.0.way.kept.take(place);
+            let is_kept = kept.is_some();
+            let mut wire = match kept {
+                Some(wire) => wire,
+                None => match tokio::time::timeout_at(until, self.gate().dialer.connect(place)).await {
+                    Ok(wire) => wire?,
+                    Err(_) => return Err(slow()),
+                },
+            };
+            note.address = Some(wire.address);
+            match tokio::time::timeout_at(until, wire.sender.try_send_request(request)).await {
+                Ok(Ok(answer)) => return Ok((wire, answer)),
+                Ok(Err(mut error)) => match error.take_message() {
+                    // The server had ended it meanwhile, and nothing was sent.
+                    Some(unsent) if is_kept => request = unsent,
+                    _ => {
+                        let own = note.traffic.trouble.get().cloned();
+                        return Err(own.unwrap_or_else(|| broken(&place.host)));
+                    }
+                },
+                Err(_) => return Err(slow()),
+            }
+        }
+    }
+}
+
+/// Whether an answer is one that can be passed on.
+fn check(status: StatusCode, headers: &HeaderMap, method: &Method, washed: bool) -> Result<(), Refusal> {
+    let refuse = |reason, told: &str| Err(Refusal::new(reason, told));
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        return refuse(Reason::Reset, "the server changed to a protocol that nobody asked for");
+    }
+    if message::is_framed_oddly(headers) {
+        return refuse(Reason::Encoding, "the answer's body is framed in a way that is not understood");
+    }
+    if washed && status == StatusCode::PARTIAL_CONTENT {
+        return refuse(Reason::Encoding, "the answer is a part that nobody asked for");
+    }
+    if washed && message::has_body(method, status.as_u16()) && message::is_encoded(headers) {
+        return refuse(Reason::Encoding, "the answer is encoded, and might hold a secret");
+    }
+    Ok(())
+}
+
+/// Masks values in an answer's headers. How many there were.
+fn wash(headers: &mut HeaderMap, washer: &Washer) -> u64 {
+    let mut found = 0;
+    let names: Vec<_> =
+        headers.keys().filter(|name| washer.finds(name.as_str().as_bytes())).cloned().collect();
+    for name in names {
+        headers.remove(name);
+        found += 1;
+    }
+    for value in headers.values_mut() {
+        if washer.finds(value.as_bytes()) {
+            let mut own = washer.again();
+            let mut text = own.push(value.as_bytes());
+            text.extend(own.end());
+            found += own.found;
+            *value = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("*"));
+        }
+    }
+    found
+}
+
+/// A refusal, as an answer that every client can show.
+pub(crate) fn denial(refusal: &Refusal) -> Response<Body> {
+    let error = match refusal.reason {
+        reason if reason.is_policy() => "network_denied",
+        reason if reason.is_budget() => "limit_network",
+        Reason::Unrecorded => "state_unavailable",
+        _ => "network_failed",
+    };
+    let Refusal { reason, rule, message } = refusal;
+    let mut told = json!({ "error": error, "reason": reason, "message": message });
+    if let Some(rule) = rule {
+        told["rule"] = json!(rule);
+    }
+    let mut answer = Response::new(full(format!("{told}\n")));
+    *answer.status_mut() = StatusCode::from_u16(reason.status()).unwrap_or(StatusCode::FORBIDDEN);
+    let headers = answer.headers_mut();
+    headers.insert(DENIED, HeaderValue::from_static(reason.word()));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}

@@ -1,0 +1,110 @@
+//! The short forms of the command line: `--allow-net HOST[:PORT]` and `--secret NAME=env:VAR@HOST[,HOST]`.
+
+use dormouse_core::{Error, Result};
+
+use crate::policy::{Rule, WantedRule, rule};
+use crate::secrets::{Secret, Source};
+
+/// Reads `HOST[:PORT]`: https, all methods and paths. IPv6 stands in brackets.
+///
+/// # Errors
+/// `args_invalid` for what is no host or no port.
+pub fn allow_net(text: &str) -> Result<Rule> {
+    let shown: String = text.escape_debug().take(80).collect();
+    let wrong = |told: &str| {
+        Error::args_invalid(format!("--allow-net `{shown}`: {told}"))
+            .with_hint("write HOST or HOST:PORT, such as `api.example.com`; --network FILE can say more")
+    };
+    if text.contains("://") || text.contains('/') {
+        return Err(wrong("it is an address of a page, not a host"));
+    }
+    let (host, port) = match text.rsplit_once(':') {
+        // The colons of an address without a port.
+        Some((before, _)) if before.contains(':') && !before.ends_with(']') => (text, None),
+        Some((_, after)) if after.ends_with(']') => (text, None),
+        Some((host, port)) => {
+            (host, Some(port.parse().map_err(|_| wrong("its port is none from 1 to 65535"))?))
+        }
+        None => (text, None),
+    };
+    let given = WantedRule { host: host.to_owned(), port, ..WantedRule::default() };
+    rule(&format!("--allow-net {shown}"), &given)
+}
+
+/// Reads `NAME=env:VAR@HOST[,HOST]`; in place of `env:VAR` there may be `file:PATH`. Its placeholder counts in the usual places.
+///
+/// # Errors
+/// `args_invalid` for what is none, and as [`Secret::new`]. The text is not repeated: a value may stand in it by mistake.
+pub fn secret(text: &str) -> Result<Secret> {
+    let wrong = |told: &str| {
+        Error::args_invalid(format!("--secret: {told}"))
+            .with_hint("write NAME=env:VAR@HOST[,HOST]; values are never named")
+    };
+    let (name, rest) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
+    let (source, hosts) = rest.rsplit_once('@').ok_or_else(|| wrong("it names no host"))?;
+    let source = match source.split_once(':') {
+        Some(("env", variable)) if !variable.is_empty() => Source::Env(variable.to_owned()),
+        Some(("file", path)) if !path.is_empty() => Source::File { path: path.into(), ttl: None },
+        _ => return Err(wrong("its source is none of `env:VAR` and `file:PATH`")),
+    };
+    let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
+    Secret::new(name, source, &hosts, None, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::HostPattern;
+    use crate::policy::Protocol;
+
+    #[test]
+    fn a_host_is_allowed_by_its_name() {
+        for (text, host, port) in [
+            ("api.example.com", "api.example.com", 443),
+            ("API.example.com:8443", "api.example.com", 8443),
+            ("*.example.com", "*.example.com", 443),
+            ("*", "*", 443),
+            ("10.0.0.1:80", "10.0.0.1", 80),
+            ("[::1]", "::1", 443),
+            ("[::1]:8080", "::1", 8080),
+            ("2001:db8::1", "2001:db8::1", 443),
+        ] {
+            let rule = allow_net(text).unwrap();
+            assert_eq!((rule.host.to_string().as_str(), rule.port), (host, port), "{text}");
+            assert!(rule.protocol == Protocol::Https && rule.methods.is_empty() && rule.paths.is_empty());
+        }
+        for bad in
+            ["", ":443", "a:", "a:0", "a:65536", "a:b", "https://a", "a/b", "127.1", "user@a", "a b", "a,b"]
+        {
+            assert!(allow_net(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_named_with_its_source_and_hosts() {
+        let read = secret("KEY=env:API_KEY@api.test,*.b.test").unwrap();
+        assert_eq!((read.name.as_str(), &read.source), ("KEY", &Source::Env("API_KEY".into())));
+        assert_eq!(read.hosts[1], HostPattern::Below("b.test".into()));
+        assert_eq!(
+            secret("K=file:/a@b/c@h.test").unwrap().source,
+            Source::File { path: "/a@b/c".into(), ttl: None }
+        );
+        for bad in [
+            "",
+            "K",
+            "K=",
+            "K=env:V",
+            "K=env:V@",
+            "K=env:V@*",
+            "K=env:@a",
+            "K=V@a",
+            "=env:V@a",
+            "1K=env:V@a",
+            "K=env:V@a,",
+            "K=hunter2-hunter2@a",
+        ] {
+            let error = secret(bad).expect_err(bad);
+            assert!(!error.message().contains("hunter2"), "{error}");
+        }
+    }
+}

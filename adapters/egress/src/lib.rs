@@ -1,0 +1,83 @@
+//! What leaves a sandbox for the network. Everything goes through one gate on the host, and nothing goes that no rule allows.
+//!
+//! The way of a request, from top to bottom:
+//!
+//! | step | module |
+//! | --- | --- |
+//! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`] |
+//! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
+//! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
+//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead` |
+//! | one request: the steps, in their order | `exchange`: [`Door::exchange`] |
+//! | what may be spent | `budget`: [`Budget`] |
+//! | where it says that it goes, and its form | `message` |
+//! | hosts in one form, paths with one reading | [`host`], [`path`] |
+//! | the rule that allows it, or what was lacking | [`policy`], `reason`: [`Refusal`] |
+//! | placeholders become values, values become stars | [`secrets`] |
+//! | what is written down before it leaves, and after | `note`, `audit`: [`Audit`] |
+//! | a name becomes addresses that were checked | `resolve`: [`System`]; [`address`] |
+//! | TLS, and connections that are kept | `upstream` |
+//! | bodies out and back, counted | `body`, `answer` |
+//! | what an outcome tells of it | `usage`: [`NetworkUse`] |
+//!
+//! In a sandbox there are names and no addresses, placeholders and no secrets. The host alone looks names up, and dials only addresses
+//! that it has checked; it alone speaks TLS, so what leaves can be read, and what comes back can be washed of secrets.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::path::Path;
+//!
+//! use dormouse_egress::{Audit, Caller, Gate, Grant, Options, Run, empty, file};
+//!
+//! let settings = file::read(Path::new("net.toml"))?;
+//! let audit = Audit::file(Path::new("network.jsonl"))?;
+//! let gate = Gate::open(Options { settings, names: None, audit, key: None }).await?;
+//! let grant = Grant::new(gate.settings().profile("default")?.clone());
+//! let way = gate.way(Caller { owner: "ann".into(), sandbox: None }, grant)?;
+//! // ... `way.environment()` is the environment of the sandbox: placeholders ...
+//! let door = way.run(Run { id: "run1".into(), ..Run::default() });
+//! let request = hyper::Request::get("https://api.example.com/v1/items").body(empty())?;
+//! let answer = door.exchange(request).await?;
+//! println!("{} {:?}", answer.status(), door.used());
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod address;
+mod ahead;
+mod answer;
+mod audit;
+mod body;
+mod budget;
+mod check;
+mod exchange;
+pub mod file;
+pub mod flags;
+mod gate;
+pub mod host;
+mod message;
+mod note;
+pub mod path;
+pub mod policy;
+mod reason;
+mod resolve;
+pub mod secrets;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod upstream;
+mod usage;
+
+pub use audit::Audit;
+pub use body::{empty, full, piece, streamed};
+pub use budget::{Budget, Budgets, Spent};
+pub use check::Verdict;
+pub use file::{DEFAULT_PROFILE, Settings};
+pub use gate::{Caller, Door, Gate, Options, Run, Way};
+pub use host::Host;
+pub use policy::{Grant, Wanted};
+pub use reason::{Reason, Refusal};
+pub use resolve::System;
+pub use streams::Opened;
+pub use upstream::Body;
+pub use usage::{Denied, NetworkUse};

@@ -1,0 +1,185 @@
+//! What is written down of one request: before it leaves, and when it is over.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime};
+
+use crate::audit::Line;
+use crate::gate::Door;
+use crate::message::Target;
+use crate::reason::{Reason, Refusal};
+use crate::secrets::Washer;
+
+/// Longest path that is written down, in characters.
+const MAX_PATH: usize = 2_048;
+/// Longest method that is written down, in characters.
+const MAX_METHOD: usize = 64;
+
+/// What went over the wire, counted while it does.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) sent: AtomicU64,
+    pub(crate) came: AtomicU64,
+    /// Why the body that is sent ended early.
+    pub(crate) trouble: OnceLock<Refusal>,
+}
+
+impl Traffic {
+    /// Bytes in both directions.
+    pub(crate) fn total(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed) + self.came.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    New,
+    Sent,
+    Over,
+}
+
+/// The record of a request. One that is dropped before it is over is written down as `cancelled`.
+pub(crate) struct Note {
+    door: Door,
+    number: u64,
+    begin: Instant,
+    stage: Stage,
+    target: Target,
+    method: String,
+    path: String,
+    pub(crate) rule: Option<String>,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) status: Option<u16>,
+    pub(crate) secrets: Vec<String>,
+    pub(crate) masked: u64,
+    pub(crate) traffic: Arc<Traffic>,
+}
+
+impl Note {
+    pub(crate) fn new(door: &Door, target: &Target, method: &str, path: &str) -> Self {
+        let mut path: String = path.chars().take(MAX_PATH).collect();
+        let vault = &door.gate().vault;
+        if !vault.secrets().is_empty() {
+            // What somebody learned elsewhere is not written down either.
+            let mut washer = Washer::new(vault.now().forms.clone());
+            let mut washed = washer.push(path.as_bytes());
+            washed.extend(washer.end());
+            path = String::from_utf8_lossy(&washed).into_owned();
+        }
+        Self {
+            door: door.clone(),
+            number: door.gate().audit.number(),
+            begin: Instant::now(),
+            stage: Stage::New,
+            target: target.clone(),
+            method: method.chars().take(MAX_METHOD).collect(),
+            path,
+            rule: None,
+            address: None,
+            status: None,
+            secrets: Vec::new(),
+            masked: 0,
+            traffic: Arc::default(),
+        }
+    }
+
+    /// It is about to leave. Nothing may leave before.
+    ///
+    /// # Errors
+    /// `unrecorded` if that cannot be written down.
+    pub(crate) fn sent(&mut self) -> Result<(), Refusal> {
+        self.write("sent", None).map_err(|error| unrecorded(&error))?;
+        self.stage = Stage::Sent;
+        Ok(())
+    }
+
+    /// It was refused, or failed. What whoever asked is told.
+    pub(crate) fn refused(&mut self, mut refusal: Refusal) -> Refusal {
+        if refusal.rule.is_some() {
+            self.rule.clone_from(&refusal.rule);
+        } else if refusal.reason == Reason::Address {
+            // It is the rule that lacks a network.
+            refusal.rule.clone_from(&self.rule);
+        }
+        let tally = &self.door.0.tally;
+        let is_told = tally.refused(&self.target.host, self.target.port, &refusal);
+        tally.masked(self.masked);
+        let event = self.event();
+        self.stage = Stage::Over;
+        // Whoever asks on and on past the budget does not fill the operator's disk.
+        if !is_told {
+            return refusal;
+        }
+        match self.write(event, Some(refusal.reason)) {
+            Ok(()) => refusal,
+            Err(error) => unrecorded(&error),
+        }
+    }
+
+    /// Its answer is at its end.
+    pub(crate) fn ended(&mut self) {
+        self.over(None);
+    }
+
+    /// There was nothing to do, so nothing is written down.
+    pub(crate) fn nothing(&mut self) {
+        self.stage = Stage::Over;
+    }
+
+    fn event(&self) -> &'static str {
+        if self.stage == Stage::New { "refused" } else { "ended" }
+    }
+
+    fn over(&mut self, reason: Option<Reason>) {
+        let event = self.event();
+        self.stage = Stage::Over;
+        self.door.0.tally.masked(self.masked);
+        if let Err(error) = self.write(event, reason) {
+            tracing::error!("the end of a request cannot be written to the audit: {error}");
+        }
+    }
+
+    fn write(&self, event: &'static str, reason: Option<Reason>) -> io::Result<()> {
+        let Door(inner) = &self.door;
+        let caller = &inner.way.caller;
+        let host = self.target.host.to_string();
+        self.door.gate().audit.write(&Line {
+            time: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+            event,
+            request: self.number,
+            owner: &caller.owner,
+            sandbox: caller.sandbox.as_deref(),
+            run: &inner.run.id,
+            language: &inner.run.language,
+            method: &self.method,
+            protocol: self.target.protocol.word(),
+            host: &host,
+            port: self.target.port,
+            path: &self.path,
+            rule: self.rule.as_deref(),
+            address: self.address.map(|address| address.to_string()),
+            status: self.status,
+            bytes_out: self.traffic.sent.load(Ordering::Relaxed),
+            bytes_in: self.traffic.came.load(Ordering::Relaxed),
+            ms: (self.begin.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+            secrets: &self.secrets,
+            masked: self.masked,
+            reason,
+        })
+    }
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        if self.stage != Stage::Over {
+            self.over(Some(Reason::Cancelled));
+        }
+    }
+}
+
+fn unrecorded(error: &io::Error) -> Refusal {
+    tracing::error!("the audit cannot be written, so nothing leaves: {error}");
+    Refusal::new(Reason::Unrecorded, "the audit of the network cannot be written")
+}

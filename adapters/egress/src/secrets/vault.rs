@@ -1,0 +1,268 @@
+//! The values, as they are now, and what of them is looked for in answers.
+
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use dormouse_core::{Error, Result};
+use tokio::sync::Mutex;
+use zeroize::Zeroizing;
+
+use crate::secrets::Secret;
+use crate::secrets::named::is_unreserved;
+use crate::secrets::placeholder::{Key, placeholder};
+use crate::secrets::value::Value;
+use crate::secrets::wash::Forms;
+
+/// When a value that could not be read again is asked for the next time.
+const AGAIN: Duration = Duration::from_secs(30);
+/// Earlier values of a secret that are still looked for in answers.
+const EARLIER: usize = 3;
+
+/// Values as they are at one time.
+pub(crate) struct Current {
+    values: Vec<Value>,
+    /// What is looked for in answers.
+    pub(crate) forms: Arc<Forms>,
+}
+
+impl Current {
+    /// The value of the secret with this number.
+    pub(crate) fn value(&self, number: usize) -> &Value {
+        &self.values[number]
+    }
+}
+
+/// A value, those before it, and until when it counts.
+struct Held {
+    values: Vec<Value>,
+    until: Option<Instant>,
+}
+
+/// All secrets of an installation.
+pub(crate) struct Vault {
+    key: Key,
+    secrets: Vec<Secret>,
+    held: Mutex<Vec<Held>>,
+    current: RwLock<(Arc<Current>, Option<Instant>)>,
+}
+
+impl Vault {
+    /// Reads all values.
+    ///
+    /// # Errors
+    /// `args_invalid` with the secret's name and why its value cannot be had.
+    pub(crate) async fn load(secrets: Vec<Secret>, key: Key) -> Result<Self> {
+        let mut held = Vec::new();
+        for secret in &secrets {
+            let value = secret.source.read().await.map_err(|told| {
+                Error::args_invalid(format!("secret.{}: {told}", secret.name))
+                    .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
+            })?;
+            held.push(Held {
+                values: vec![value],
+                until: secret.source.ttl().map(|ttl| Instant::now() + ttl),
+            });
+        }
+        let current = RwLock::new((Arc::new(current(&held)), next(&held)));
+        Ok(Self { key, secrets, held: Mutex::new(held), current })
+    }
+
+    /// What the operator said of them.
+    pub(crate) fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
+    /// The placeholder of each secret for an owner, in their order.
+    pub(crate) fn placeholders(&self, owner: &str) -> Vec<String> {
+        self.secrets.iter().map(|secret| placeholder(&self.key, owner, secret)).collect()
+    }
+
+    /// The values as they were last.
+    pub(crate) fn now(&self) -> Arc<Current> {
+        self.read().0
+    }
+
+    fn read(&self) -> (Arc<Current>, Option<Instant>) {
+        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// The values. Those whose time is over are read again; where that fails the earlier one goes on to count, and is asked for again
+    /// half a minute later.
+    pub(crate) async fn current(&self) -> Arc<Current> {
+        let is_over = |until: Option<Instant>| until.is_some_and(|until| until <= Instant::now());
+        let (now, until) = self.read();
+        if !is_over(until) {
+            return now;
+        }
+        let mut held = self.held.lock().await;
+        // Another request may have read them meanwhile.
+        let (now, until) = self.read();
+        if !is_over(until) {
+            return now;
+        }
+        for (secret, held) in self.secrets.iter().zip(held.iter_mut()).filter(|(_, held)| is_over(held.until))
+        {
+            let ttl = match secret.source.read().await {
+                Ok(value) => {
+                    held.values.retain(|earlier| *earlier != value);
+                    held.values.insert(0, value);
+                    held.values.truncate(1 + EARLIER);
+                    secret.source.ttl().unwrap_or(AGAIN)
+                }
+                Err(told) => {
+                    tracing::warn!(secret = secret.name, "a secret cannot be read again: {told}");
+                    AGAIN
+                }
+            };
+            held.until = Some(Instant::now() + ttl);
+        }
+        let new = (Arc::new(current(&held)), next(&held));
+        let now = new.0.clone();
+        *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = new;
+        now
+    }
+}
+
+fn current(held: &[Held]) -> Current {
+    let all: Vec<_> = held.iter().flat_map(|held| held.values.iter().flat_map(forms)).collect();
+    let values = held.iter().map(|held| held.values[0].clone()).collect();
+    Current { values, forms: Arc::new(Forms::new(&all)) }
+}
+
+/// When the first of them has to be read again.
+fn next(held: &[Held]) -> Option<Instant> {
+    held.iter().filter_map(|held| held.until).min()
+}
+
+/// The forms in which a value is looked for: itself, in lower case (as in names of headers), base64 wherever in a text it begins, percent
+/// escapes as browsers, Python, forms and the gate write them, and as JSON escapes it.
+fn forms(value: &Value) -> Vec<Zeroizing<Vec<u8>>> {
+    let bytes = value.bytes();
+    let mut all = vec![Zeroizing::new(bytes.to_vec()), Zeroizing::new(bytes.to_ascii_lowercase())];
+    for before in 0..3_usize {
+        let mut text = Zeroizing::new(vec![0; before]);
+        text.extend_from_slice(bytes);
+        // Letters that are made of the value's bits alone.
+        let (from, to) = ((before * 8).div_ceil(6), text.len() * 8 / 6);
+        for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+            let whole = Zeroizing::new(engine.encode(&*text).into_bytes());
+            all.push(Zeroizing::new(whole[from..to].to_vec()));
+        }
+    }
+    for kept in ["", "!'()*", "/", "*", ":@!$&'()*+,;=/"] {
+        for hex in [b"0123456789ABCDEF", b"0123456789abcdef"] {
+            all.push(percent(bytes, kept.as_bytes(), hex, false));
+            all.push(percent(bytes, kept.as_bytes(), hex, true));
+        }
+    }
+    for slashes in [false, true] {
+        let mut text = Zeroizing::new(Vec::new());
+        for byte in bytes {
+            if b"\"\\".contains(byte) || slashes && *byte == b'/' {
+                text.push(b'\\');
+            }
+            text.push(*byte);
+        }
+        all.push(text);
+    }
+    all.sort_by(|one, other| one.as_slice().cmp(other));
+    all.dedup();
+    all
+}
+
+/// Percent escapes of all but letters, digits, `-._~` and what is `kept`.
+fn percent(bytes: &[u8], kept: &[u8], hex: &[u8; 16], plus: bool) -> Zeroizing<Vec<u8>> {
+    let mut text = Zeroizing::new(Vec::with_capacity(bytes.len() * 3));
+    for byte in bytes {
+        match byte {
+            b' ' if plus => text.push(b'+'),
+            byte if is_unreserved(*byte) || kept.contains(byte) => text.push(*byte),
+            byte => text.extend_from_slice(&[b'%', hex[usize::from(byte >> 4)], hex[usize::from(byte & 15)]]),
+        }
+    }
+    text
+}
+
+/// A value as it stands in a query.
+pub(crate) fn in_query(value: &Value) -> Zeroizing<Vec<u8>> {
+    percent(value.bytes(), b"", b"0123456789ABCDEF", false)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+    use crate::secrets::{Source, Washer};
+
+    #[test]
+    fn net_14_a_value_is_found_in_base64_wherever_it_begins_and_in_escapes() {
+        let text = "p@ss w/rd+\"3\\4";
+        let value = Value::new(text.into()).unwrap();
+        let found = Arc::new(Forms::new(&forms(&value)));
+        for before in ["", "u:", "user:", "someone:", "x"] {
+            for after in ["", "!", "!!"] {
+                let whole = format!("{before}{text}{after}");
+                let encoded = STANDARD.encode(&whole);
+                assert!(found.are_in(encoded.as_bytes()), "{whole}");
+                assert!(found.are_in(URL_SAFE_NO_PAD.encode(&whole).as_bytes()), "{whole}");
+                let mut washer = Washer::new(found.clone());
+                let mut washed = washer.push(encoded.as_bytes());
+                washed.extend(washer.end());
+                assert_eq!(washed.len(), encoded.len());
+                let stars = washed.iter().filter(|byte| **byte == b'*').count();
+                assert!(stars >= text.len() * 4 / 3 - 2, "{}", String::from_utf8_lossy(&washed));
+            }
+        }
+        for form in [
+            "p%40ss%20w%2Frd%2B%223%5C4",
+            "p%40ss%20w%2frd%2b%223%5c4",
+            "p%40ss+w%2Frd%2B%223%5C4",
+            "p%40ss%20w/rd%2B%223%5C4",
+            "p@ss w/rd+\\\"3\\\\4",
+            "p@ss w\\/rd+\\\"3\\\\4",
+        ] {
+            assert!(found.are_in(form.as_bytes()), "{form}");
+        }
+        let json = serde_json::to_string(text).unwrap();
+        assert!(found.are_in(json.as_bytes()) && !found.are_in(b"p@ss w/rd"));
+    }
+
+    #[tokio::test]
+    async fn a_value_is_read_again_when_its_time_is_over_and_earlier_ones_are_still_washed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let write = |text: &str| {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        write("first-value");
+        let source = Source::File { path: path.clone(), ttl: Some(Duration::ZERO) };
+        let secret = Secret::new("KEY", source, &["a.test".into()], None, None).unwrap();
+        let vault = Vault::load(vec![secret], Key::new([1; 32])).await.unwrap();
+        assert_eq!(vault.current().await.value(0).bytes(), b"first-value");
+        write("second-value");
+        let current = vault.current().await;
+        assert_eq!(current.value(0).bytes(), b"second-value");
+        assert!(current.forms.are_in(b"first-value") && current.forms.are_in(b"second-value"));
+        // It cannot be read: the earlier one counts.
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(vault.current().await.value(0).bytes(), b"second-value");
+    }
+
+    #[tokio::test]
+    async fn net_31_a_secret_that_cannot_be_had_is_an_error_by_name_without_its_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, "tiny").unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        for source in [Source::Env("DORMOUSE_NO_SUCH_VARIABLE".into()), Source::File { path, ttl: None }] {
+            let secret = Secret::new("KEY", source, &["a.test".into()], None, None).unwrap();
+            let error = Vault::load(vec![secret], Key::new([1; 32])).await.err().unwrap();
+            assert!(error.message().starts_with("secret.KEY: ") && !error.message().contains("tiny"));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Streams of bytes, for guests that bring their own HTTP.
+//!
+//! A guest opens a stream to a name and writes what it would write to a socket. Where a TLS handshake would be, it writes a greeting
+//! instead: the byte 0x16 and a line of JSON, `{"name": "api.example.com", "alpn": ["http/1.1"]}`. The gate does the real TLS, and
+//! answers with the same byte and a line: `{"alpn": "http/1.1"}`, or `{"error": REASON, "message": …}`. What follows is HTTP/1.1 in the
+//! open; it is parsed here, and each request goes through the gate. A stream to a place that a rule of `tcp` allows carries bytes.
+//! Dialling for a greeting or for bytes counts as a request of the budget.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use crate::ahead::Ahead;
+use crate::budget::Held;
+use crate::exchange::denial;
+use crate::gate::Door;
+use crate::host::Host;
+use crate::message::{MAX_HEAD, MAX_HEADERS, Target};
+use crate::note::{Note, Traffic};
+use crate::policy::Protocol;
+use crate::reason::{Reason, Refusal};
+use crate::upstream::{Body, Place};
+
+/// Begins a greeting, as it begins a TLS handshake.
+const GREETING: u8 = 0x16;
+/// Longest greeting, in bytes.
+const MAX_GREETING: usize = 4 << 10;
+/// Time for a guest to say what a stream is for.
+const BEGIN: Duration = Duration::from_secs(10);
+/// Time for a guest to write the head of a request, from the end of the one before.
+const HEAD: Duration = Duration::from_secs(30);
+/// Longest silence of a stream of bytes, in both directions.
+const SILENCE: Duration = Duration::from_secs(600);
+/// Bytes that are carried at once.
+const PIECE: usize = 16 << 10;
+
+/// A stream that may be opened: it counts as a connection until it is dropped. Nothing has left yet.
+pub struct Opened {
+    door: Door,
+    target: Target,
+    raw: Option<Place>,
+    rule: String,
+    _held: Held,
+}
+
+/// What a guest says in place of a TLS handshake.
+#[derive(Deserialize)]
+struct Greeting {
+    name: String,
+    #[serde(default)]
+    alpn: Vec<String>,
+}
+
+impl Door {
+    /// Whether a stream to a place may be opened. Names are not looked up yet.
+    ///
+    /// # Errors
+    /// `unknown_name`, `host`, `port`, `protocol`; `connections` when there are as many as there may be.
+    pub fn open(&self, host: &str, port: u16) -> Result<Opened, Refusal> {
+        let Some(host) = Host::parse(host) else {
+            return Err(Refusal::new(Reason::UnknownName, "the host is no name that can be looked up"));
+        };
+        let mut target = Target { protocol: Protocol::Http, host, port };
+        let grant = &self.0.way.grant;
+        let found = grant.reaches(&target.host, port).and_then(|rule| {
+            if rule.protocol != Protocol::Tcp {
+                return Ok((rule, None));
+            }
+            let told = || Refusal::new(Reason::Protocol, format!("no rule allows tcp to `{}`", target.host));
+            let rule = grant.raw(&target.host, port).ok_or_else(told)?;
+            let place = Place { host: target.host.clone(), port, secure: false, named: rule.networks() };
+            Ok((rule, Some(place)))
+        });
+        let opened = found.and_then(|(rule, raw)| Ok((rule.id.clone(), raw, self.0.account.connection()?)));
+        match opened {
+            Ok((rule, raw, held)) => {
+                if raw.is_some() {
+                    target.protocol = Protocol::Tcp;
+                }
+                Ok(Opened { door: self.clone(), target, raw, rule, _held: held })
+            }
+            Err(refusal) => {
+                target.protocol = Protocol::Tcp;
+                // It counts as a request: each is written down.
+                let spent = self.0.account.spend(Reason::Requests, 1);
+                Err(Note::new(self, &target, "", "").refused(spent.err().unwrap_or(refusal)))
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// Serves the guest's end of the stream until either side is done. Dropping the future ends it.
+    ///
+    /// # Errors
+    /// What ended it, if that was not the guest: of a greeting, the reason that the guest was told.
+    pub async fn serve<S>(mut self, stream: S) -> Result<(), Refusal>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        if let Some(place) = self.raw.take() {
+            return self.carry(stream, &place).await;
+        }
+        let mut stream = Ahead::new(stream);
+        let begun = tokio::time::timeout_at(self.door.until(BEGIN), self.begin(&mut stream)).await;
+        match begun {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => return Ok(()),
+            Ok(Err(refusal)) => return Err(refusal),
+            Err(_) => return Err(Refusal::new(Reason::TimedOut, "the stream did not begin in time")),
+        }
+        let (door, target) = (self.door.clone(), self.target.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (door, target) = (door.clone(), target.clone());
+            async move { Ok::<_, Infallible>(asked(&door, request, &target).await) }
+        });
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HEAD).half_close(true);
+        builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
+        let serving = builder.serve_connection(TokioIo::new(stream), service);
+        let end = self.door.0.run.deadline.map(tokio::time::Instant::from_std);
+        let ended = match end {
+            Some(end) => tokio::time::timeout_at(end, serving).await,
+            None => Ok(serving.await),
+        };
+        match ended {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                tracing::debug!("a stream of a guest ended: {error}");
+                Ok(())
+            }
+            Err(_) => Err(Refusal::new(Reason::TimedOut, "the run is over")),
+        }
+    }
+
+    /// Finds out what the stream is. Whether there is more to do.
+    async fn begin<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut Ahead<S>,
+    ) -> Result<bool, Refusal> {
+        let gone = |_: io::Error| Refusal::new(Reason::Cancelled, "the stream was closed");
+        match stream.peek(1).await.map_err(gone)?.first() {
+            None => return Ok(false),
+            Some(&GREETING) => {}
+            Some(_) => return Ok(true),
+        }
+        let told = if stream.peek(2).await.map_err(gone)?.get(1) == Some(&b'{') {
+            let line = stream.line(MAX_GREETING).await.map_err(gone)?;
+            match serde_json::from_slice(&line[1..]) {
+                Ok(greeting) => self.greet(greeting).await,
+                Err(_) => Err(Refusal::new(Reason::Form, "the greeting cannot be read")),
+            }
+        } else {
+            Err(Refusal::new(Reason::Untrusted, "TLS of a guest's own cannot be looked into"))
+        };
+        let reply = match &told {
+            Ok(alpn) => json!({ "alpn": alpn }),
+            Err(Refusal { reason, message, .. }) => json!({ "error": reason, "message": message }),
+        };
+        let mut bytes = vec![GREETING];
+        bytes.extend_from_slice(format!("{reply}\n").as_bytes());
+        stream.write_all(&bytes).await.map_err(gone)?;
+        stream.flush().await.map_err(gone)?;
+        match told {
+            Ok(_) => Ok(true),
+            Err(refusal) => {
+                let _ = stream.shutdown().await;
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Dials, so that a certificate that is not trusted is an error of the guest's handshake.
+    async fn greet(&mut self, greeting: Greeting) -> Result<Option<&'static str>, Refusal> {
+        let Greeting { name, alpn } = greeting;
+        self.target.protocol = Protocol::Https;
+        let mut note = Note::new(&self.door, &self.target, "", "");
+        let greeted = self.dialled(&name, &mut note).await;
+        match greeted {
+            Ok(()) => {
+                let usual = "http/1.1";
+                Ok(alpn.iter().any(|one| one == usual).then_some(usual))
+            }
+            Err(refusal) => Err(note.refused(refusal)),
+        }
+    }
+
+    async fn dialled(&self, name: &str, note: &mut Note) -> Result<(), Refusal> {
+        let Target { host, port, .. } = &self.target;
+        if Host::parse(name).as_ref() != Some(host) {
+            return Err(Refusal::new(Reason::Untrusted, format!("the greeting is not for `{host}`")));
+        }
+        let way = &self.door.0.way;
+        let rule = way.grant.secure(host, *port)?;
+        note.rule = Some(rule.id.clone());
+        let place = Place { host: host.clone(), port: *port, secure: true, named: rule.networks() };
+        if !way.kept.has(&place) {
+            self.door.0.account.spend(Reason::Requests, 1)?;
+            note.sent()?;
+            let wire = self.door.gate().dialer.connect(&place).await?;
+            note.address = Some(wire.address);
+            way.kept.put(place, wire);
+            note.ended();
+        } else {
+            note.nothing();
+        }
+        Ok(())
+    }
+
+    /// Carries bytes in both directions.
+    async fn carry<S: AsyncRead + AsyncWrite>(&self, stream: S, place: &Place) -> Result<(), Refusal> {
+        let mut note = Note::new(&self.door, &self.target, "", "");
+        note.rule = Some(self.rule.clone());
+        let carried = async {
+            self.door.0.account.spend(Reason::Requests, 1)?;
+            note.sent()?;
+            let (mut out, address) = self.door.gate().dialer.dial(place).await?;
+            note.address = Some(address);
+            let (from_guest, to_guest) = tokio::io::split(stream);
+            let (from_server, to_server) = out.split();
+            let traffic = note.traffic.clone();
+            tokio::try_join!(
+                self.pump(from_guest, to_server, Reason::BytesOut, &traffic),
+                self.pump(from_server, to_guest, Reason::BytesIn, &traffic),
+            )
+        };
+        match carried.await {
+            Ok(_) => {
+                note.ended();
+                Ok(())
+            }
+            Err(refusal) => Err(note.refused(refusal)),
+        }
+    }
+
+    async fn pump(
+        &self,
+        mut from: impl AsyncRead + Unpin,
+        mut to: impl AsyncWrite + Unpin,
+        budget: Reason,
+        traffic: &Traffic,
+    ) -> Result<(), Refusal> {
+        let broke = |_: io::Error| Refusal::new(Reason::Reset, "the stream broke");
+        let mut piece = vec![0; PIECE];
+        let mut seen = traffic.total();
+        loop {
+            let Ok(read) = tokio::time::timeout_at(self.door.until(SILENCE), from.read(&mut piece)).await
+            else {
+                // The other direction may have been busy.
+                let is_over = self.door.until(SILENCE) <= tokio::time::Instant::now();
+                if is_over || traffic.total() == seen {
+                    return Err(Refusal::new(Reason::TimedOut, "the stream was silent for too long"));
+                }
+                seen = traffic.total();
+                continue;
+            };
+            let read = read.map_err(broke)?;
+            if read == 0 {
+                return to.shutdown().await.map_err(broke);
+            }
+            self.door.0.account.spend(budget, read as u64)?;
+            let count = if budget == Reason::BytesOut { &traffic.sent } else { &traffic.came };
+            count.fetch_add(read as u64, Ordering::Relaxed);
+            to.write_all(&piece[..read]).await.map_err(broke)?;
+            to.flush().await.map_err(broke)?;
+        }
+    }
+}
+
+/// A request of a guest's own HTTP, and the answer or why there is none.
+async fn asked(door: &Door, request: Request<Incoming>, target: &Target) -> Response<Body> {
+    let gone = |_: hyper::Error| Refusal::new(Reason::Cancelled, "the request's body ended early");
+    let request = request.map(|body| BodyExt::boxed_unsync(body.map_err(gone)));
+    door.pass(request, target, true).await.unwrap_or_else(|refusal| denial(&refusal))
+}

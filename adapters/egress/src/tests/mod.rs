@@ -1,0 +1,8 @@
+//! The gate against servers of the test: HTTP, HTTPS with an authority of the test, and hostile ones. No test leaves the machine.
+
+mod bounds;
+mod hostile;
+mod requests;
+mod secrets;
+mod streams;
+mod support;
