@@ -31,6 +31,7 @@ mod pools;
 mod process;
 mod profile;
 mod project;
+mod runs;
 #[path = "../../adapters/kubernetes/tests/cluster/server.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
 mod server;
@@ -39,6 +40,7 @@ mod state;
 mod stats;
 mod table;
 mod timeout;
+mod tools;
 mod turns;
 mod warm;
 
@@ -57,7 +59,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, package, warm, process, compute, idle, mcp, timeout, state, life, shell, docker, cluster, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, package, warm, process, compute, idle, mcp, timeout, tools, runs, state, life, shell, docker, cluster, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -101,7 +103,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 15] = [
+const GROUPS: [(&str, Group); 17] = [
     ("fresh, ready, throughput", fresh::rows),
     ("package", packages::rows),
     ("warm", warm::rows),
@@ -109,6 +111,8 @@ const GROUPS: [(&str, Group); 15] = [
     ("mcp", mcp::rows),
     ("idle", memory::rows),
     ("timeout", timeout::rows),
+    ("tools", tools::rows),
+    ("runs", runs::rows),
     ("project", project::rows),
     ("state", state::rows),
     ("life", life::rows),

@@ -1,12 +1,15 @@
 // QuickJS-ng itself, with the few functions of `engine.h` that need to see its inside.
 #include "engine.h"
 
+#include <time.h>
+
 #include "driver.h"
 
 // Placed by the recipe's edits at the start of the parser's recursive functions.
-#define STACK_PADDING       \
-  char stack_padding[256];  \
+#define STACK_PADDING_OF(size) \
+  char stack_padding[size];    \
   __asm__ volatile("" : : "r"(stack_padding) : "memory")
+#define STACK_PADDING STACK_PADDING_OF(256)
 
 uint32_t engine_evaluation;
 bool engine_error_lost;
@@ -32,8 +35,28 @@ static JSValue async_context = JS_UNDEFINED;
 static JSValue enter_async_context(JSValueConst context);
 static void leave_async_context(JSContext *ctx, JSValue outer);
 
+// For the hook of promises: a reaction is done, or has been.
+static void tell_of_reaction(JSContext *ctx, JSPromiseHookType event, JSValueConst *reaction);
+
 // The offset of local times (intl.c).
 int intl_local_offset(int64_t time);
+
+// One thread: locks are free, and nobody wakes who waits but the clock.
+typedef int js_once_t, js_mutex_t, js_cond_t;
+#define JS_ONCE_INIT 0
+static void js_once(js_once_t *guard, void (*callback)(void)) { (void)guard, callback(); }
+static void js_mutex_init(js_mutex_t *mutex) { *mutex = 0; }
+static void js_mutex_lock(js_mutex_t *mutex) { (void)mutex; }
+static void js_mutex_unlock(js_mutex_t *mutex) { (void)mutex; }
+static void js_cond_init(js_cond_t *cond) { *cond = 0; }
+static void js_cond_destroy(js_cond_t *cond) { (void)cond; }
+static void js_cond_signal(js_cond_t *cond) { (void)cond; }
+static void js_cond_wait(js_cond_t *cond, js_mutex_t *mutex) { (void)cond, (void)mutex; }
+static int js_cond_timedwait(js_cond_t *cond, js_mutex_t *mutex, uint64_t nanoseconds) {
+  (void)cond, (void)mutex;
+  nanosleep(&(struct timespec){(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)}, NULL);
+  return -1;
+}
 
 #include "quickjs.c"
 
@@ -46,6 +69,22 @@ static JSValue enter_async_context(JSValueConst context) {
 static void leave_async_context(JSContext *ctx, JSValue outer) {
   JS_FreeValue(ctx, async_context);
   async_context = outer;
+}
+
+// The promise that a reaction settles: that of its functions, or of the async function that waits.
+static JSValueConst promise_of_reaction(const JSValueConst *reaction) {
+  JSValueConst function = JS_IsUndefined(reaction[0]) ? reaction[2] : reaction[0];
+  if (!JS_IsObject(function)) return JS_UNDEFINED;
+  const JSObject *object = JS_VALUE_GET_OBJ(function);
+  if (object->class_id == JS_CLASS_ASYNC_FUNCTION_RESOLVE || object->class_id == JS_CLASS_ASYNC_FUNCTION_REJECT)
+    function = object->u.async_function_data->resolving_funcs[0];
+  const JSPromiseFunctionData *data = JS_GetOpaque(function, JS_CLASS_PROMISE_RESOLVE_FUNCTION);
+  return data ? data->promise : JS_UNDEFINED;
+}
+
+static void tell_of_reaction(JSContext *ctx, JSPromiseHookType event, JSValueConst *reaction) {
+  JSValueConst promise = promise_of_reaction(reaction);
+  if (!JS_IsUndefined(promise)) ctx->rt->promise_hook(ctx, event, promise, JS_UNDEFINED, ctx->rt->promise_hook_opaque);
 }
 
 JSValueConst engine_async_context(void) { return async_context; }

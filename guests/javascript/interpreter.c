@@ -77,20 +77,82 @@ static bool prepare(options *with) {
   return changed;
 }
 
-void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options *with, outcome *ret) {
+// What the program that goes on, or waits, was begun with.
+static struct {
+  bool waits, refuse_eval;
+  bounds bounds;
+  // As long as sources.c keeps it.
+  const char *code;
+  size_t length;
+} program;
+
+// Forgets a program that waits.
+static void abandon(void) {
+  if (program.waits) run_clear();
+  program.waits = false;
+}
+
+static void begin_program(guest_string_t *source, options *with) {
+  abandon();
   size_t length = source->len;
   char *code = take(source), *name = take(&with->name);
   sources_begin(code, length, name);
   js.program = name;
+  program.code = code;
+  program.length = length;
+  program.bounds = with->bounds;
+  program.refuse_eval = !with->allow_eval;
+  if (prepare(with)) run_source(code, length, name);
+  else run_begin(JS_EXCEPTION, false);
+}
+
+static void end_program(run_end end, JSValue result, outcome *ret) {
+  asides_leave(js.context, program.code, program.length, &result);
+  encode_end(end, result, &program.bounds, ret);
+}
+
+void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options *with, outcome *ret) {
   JSValue result;
-  run_end end =
-      prepare(with) ? run_source(code, length, name, &result) : run_to_the_end(JS_EXCEPTION, false, &result);
-  encode_end(end, result, &with->bounds, ret);
+  run_end end;
+  begin_program(source, with);
+  while (!run_on(&end, &result)) run_wait();
+  end_program(end, result, ret);
+}
+
+// Goes on with the program, and tells how far it came.
+static void go_on(exports_dormouse_sandbox_waiting_step_t *step) {
+  JSValue result;
+  run_end end;
+  program.waits = !run_on(&end, &result);
+  if (program.waits) {
+    step->tag = EXPORTS_DORMOUSE_SANDBOX_WAITING_STEP_WAITS;
+    calls_want(&step->val.waits);
+  } else {
+    step->tag = EXPORTS_DORMOUSE_SANDBOX_WAITING_STEP_ENDED;
+    end_program(end, result, &step->val.ended);
+  }
+}
+
+void exports_dormouse_sandbox_waiting_start(guest_string_t *source, options *with,
+                                            exports_dormouse_sandbox_waiting_step_t *step) {
+  begin_program(source, with);
+  go_on(step);
+}
+
+void exports_dormouse_sandbox_waiting_resume(exports_dormouse_sandbox_waiting_list_answer_t *given,
+                                             exports_dormouse_sandbox_waiting_step_t *step) {
+  start_wake();
+  engine_refuse_eval = program.refuse_eval;
+  answers list = {given->ptr, given->len};
+  if (!program.waits) run_begin(JS_ThrowPlainError(js.context, "no program waits"), false);
+  else run_answer(&list);
+  go_on(step);
 }
 
 void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string_t *query, options *with,
                                               outcome *ret) {
   size_t length = name->len, query_length = query ? query->len : 0;
+  abandon();
   char *global = take(name), *expression = query ? take(query) : NULL, *snippet = take(&with->name);
   JSValue value = prepare(with) ? vars_get(js.context, global, length) : JS_EXCEPTION;
   if (expression && !JS_IsException(value)) {

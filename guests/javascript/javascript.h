@@ -15,6 +15,8 @@
 typedef exports_dormouse_sandbox_interpreter_bounds_t bounds;
 typedef exports_dormouse_sandbox_interpreter_options_t options;
 typedef exports_dormouse_sandbox_interpreter_outcome_t outcome;
+typedef dormouse_sandbox_host_wanted_t wanted;
+typedef dormouse_sandbox_host_list_answer_t answers;
 
 // The one interpreter of this instance.
 typedef struct {
@@ -29,6 +31,10 @@ typedef struct {
   JSValue globals;
   // Tells the listeners of `process` of an event of the run, and whether there were some; undefined until there is one.
   JSValue tell;
+  // Has, as its `value`, what a call returned that was made for what it does: an emitter, a timer.
+  JSValue asides;
+  // What is told of promises, or undefined.
+  JSValue promise_hook;
   // The names of the globals that a clean namespace has, as properties.
   JSValue known_globals;
   // Spaces that each console line starts with.
@@ -54,9 +60,17 @@ void start_wake(void);
 
 // run.c: runs code until nothing is left to do.
 typedef enum { RUN_RETURNED, RUN_RAISED, RUN_EXITED } run_end;
-// Both give the value or the exception, owned by the caller.
-run_end run_source(const char *source, size_t length, const char *name, JSValue *result);
-// Finishes a run that began with `value` (which may be an exception): its promises, jobs and timers.
+// Begins a run: of a source, or one that began with `value` (which may be an exception, and is taken).
+void run_source(const char *source, size_t length, const char *name);
+void run_begin(JSValue value, bool wrapped);
+// Goes on with it: with its promises, jobs, timers and calls. False: it waits for one of them. The value or the exception is the caller's.
+bool run_on(run_end *end, JSValue *result);
+// Gives it what it waits for, or waits for that.
+void run_answer(answers *given);
+void run_wait(void);
+// Forgets what it has left undone, or that it waits.
+void run_clear(void);
+// Begins a run with a value and sees it through.
 run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result);
 void run_track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque);
 JSValue run_exit(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments);
@@ -84,10 +98,26 @@ void deferred_release(JSContext *ctx, deferred *call);
 bool timers_pending(void);
 // Whether a run waits for one of them.
 bool timers_waited_for(void);
-// Sleeps until the next timer is due and calls it; false when it threw.
+// Whether the next timer is due, and the nanoseconds until then, if there is one.
+bool timers_due(void);
+int64_t timers_left(void);
+// The next timer is due from now on.
+void timers_let_pass(void);
+// Calls the next timer; false when it threw.
 bool timers_fire(JSContext *ctx);
 void timers_clear(JSContext *ctx);
 void timers_install(JSContext *ctx, JSValueConst native);
+
+// calls.c: calls of the host's functions that are under way.
+bool calls_pending(void);
+// What the host is told: new calls, those that are cancelled, and how long until the next timer.
+void calls_want(wanted *told);
+// Gives the answers, which are freed, to those who wait for them; none: the time is over. False when one threw.
+bool calls_answer(JSContext *ctx, answers *given);
+// Waits where the run cannot pause; false when one threw.
+bool calls_wait(JSContext *ctx);
+void calls_clear(JSContext *ctx);
+void calls_install(JSContext *ctx, JSValueConst native);
 
 // ticks.c: what process.nextTick puts off.
 bool ticks_pending(void);
@@ -125,6 +155,16 @@ void modules_install(JSRuntime *runtime);
 JSValue modules_compile(JSContext *ctx, const char *source, size_t length, const char *name);
 // Runs it; the promise that it gives is of the default export. Takes the code.
 JSValue modules_evaluate(JSContext *ctx, JSValue code, const char *name);
+
+// asides.c: the value of a snippet that ends with a call which was made for what it does, such as `process.on(...)`, is undefined. Asked
+// before anything else runs, and of one that awaits something at its end.
+void asides_leave(JSContext *ctx, const char *source, size_t length, JSValue *value);
+
+// typescript.c: files that are TypeScript, which the host makes JavaScript of.
+bool typescript_is(const char *path);
+// The JavaScript of a file, to be freed; NULL after an exception.
+char *typescript_compile(JSContext *ctx, const char *path, const char *source, size_t length, size_t *code_length);
+void typescript_install(JSContext *ctx, JSValueConst native);
 
 // statements.c: what only a module may have.
 // A module whose statements were noted as two sources: what it imports, and the script that it is without them. False: a

@@ -27,6 +27,8 @@ static bool is_path(const char *name) {
          strcmp(name, "..") == 0;
 }
 
+static bool is_data(const char *name) { return strncmp(name, "data:", 5) == 0; }
+
 // Joins and cleans a path; the result is absolute.
 static char *resolve(JSContext *ctx, const char *base, const char *name) {
   char folder[PATH_MAX];
@@ -83,17 +85,33 @@ static bool is_built_in(JSContext *ctx, const char *name) {
   return is;
 }
 
-static char *normalize(JSContext *ctx, const char *base, const char *name, void *opaque) {
-  (void)opaque;
-  if (strncmp(name, "file://", 7) == 0) name += 7;
-  if (is_path(name)) return resolve(ctx, base, name);
-  if (is_built_in(ctx, name)) return js_strdup(ctx, name);
-  JSValue found = ask_packages(ctx, "resolve", name, base, strlen(base));
+// What the prelude finds by a function that takes two texts: a path.
+static char *find(JSContext *ctx, const char *function, const char *name, const char *base) {
+  JSValue found = ask_packages(ctx, function, name, base, strlen(base));
   const char *path = JS_IsException(found) ? NULL : JS_ToCString(ctx, found);
   char *copy = path ? js_strdup(ctx, path) : NULL;
   JS_FreeCString(ctx, path);
   JS_FreeValue(ctx, found);
   return copy;
+}
+
+static char *normalize(JSContext *ctx, const char *base, const char *name, void *opaque) {
+  (void)opaque;
+  if (is_data(name)) return js_strdup(ctx, name);
+  if (strncmp(name, "file://", 7) == 0) name += 7;
+  if (is_path(name) && name[0] != '/' && is_data(base)) {
+    JS_ThrowTypeError(ctx, "cannot import '%s' from a data: URL, which lies in no folder", name);
+    return NULL;
+  }
+  if (is_path(name)) {
+    char *path = resolve(ctx, base, name);
+    // One file is one module, whatever its name leaves out.
+    char *file = path ? find(ctx, "file", path, base) : NULL;
+    js_free(ctx, path);
+    return file;
+  }
+  if (is_built_in(ctx, name)) return js_strdup(ctx, name);
+  return find(ctx, "resolve", name, base);
 }
 
 static int fill_built_in(JSContext *ctx, JSModuleDef *module) {
@@ -191,9 +209,37 @@ static char *load(const char *name, char *path, size_t *length) {
   return NULL;
 }
 
+static JSModuleDef *compile_module(JSContext *ctx, const char *source, size_t length, const char *name, int flags) {
+  JSValue code = JS_Eval(ctx, source, length, name, flags | JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+  if (JS_IsException(code)) return NULL;
+  JSModuleDef *module = JS_VALUE_GET_PTR(code);
+  set_meta(ctx, module, name);
+  // The context's list of loaded modules keeps it.
+  JS_FreeValue(ctx, code);
+  return module;
+}
+
+// The module that a `data:` URL has: code made from text.
+static JSModuleDef *load_data(JSContext *ctx, const char *name) {
+  if (!engine_may_compile(ctx)) return NULL;
+  JSValue found = ask_packages(ctx, "dataModule", name, "", 0);
+  if (JS_IsException(found)) return NULL;
+  JSValue text = JS_GetPropertyStr(ctx, found, "source"), value = JS_GetPropertyStr(ctx, found, "value");
+  JS_FreeValue(ctx, found);
+  if (JS_IsUndefined(text)) return module_of_value(ctx, name, value);
+  JS_FreeValue(ctx, value);
+  size_t length;
+  const char *source = JS_ToCStringLen(ctx, &length, text);
+  JS_FreeValue(ctx, text);
+  JSModuleDef *module = source ? compile_module(ctx, source, length, name, ENGINE_EVAL_SNIPPET) : NULL;
+  JS_FreeCString(ctx, source);
+  return module;
+}
+
 static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, JSValueConst attributes) {
   (void)opaque;
   (void)attributes;
+  if (is_data(name)) return load_data(ctx, name);
   JSValue object = built_in(ctx, name);
   if (JS_IsObject(object)) return module_of(ctx, name, object);
   JS_FreeValue(ctx, object);
@@ -217,6 +263,11 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
     free(source);
     return NULL;
   }
+  if (typescript_is(path)) {
+    char *code = typescript_compile(ctx, path, source, length, &length);
+    free(source);
+    if (!(source = code)) return NULL;
+  }
   JSModuleDef *module = NULL;
   JSValue common = ends_with(path, ".json") ? JS_UNDEFINED : ask_packages(ctx, "commonJs", path, source, length);
   if (JS_IsException(common)) {
@@ -225,13 +276,7 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
   } else if (JS_IsObject(common)) {
     module = module_of(ctx, name, JS_GetPropertyStr(ctx, common, "exports"));
   } else {
-    JSValue code = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
-    if (!JS_IsException(code)) {
-      module = JS_VALUE_GET_PTR(code);
-      set_meta(ctx, module, name);
-      // The context's list of loaded modules keeps it.
-      JS_FreeValue(ctx, code);
-    }
+    module = compile_module(ctx, source, length, name, 0);
   }
   JS_FreeValue(ctx, common);
   free(source);

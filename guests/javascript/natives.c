@@ -286,9 +286,36 @@ static JSValue require_module(JSContext *ctx, JSValueConst self, int count, JSVa
   return exports;
 }
 
+// Passes on what the engine tells of promises. An exception of before waits meanwhile.
+static void tell_of_promise(JSContext *ctx, JSPromiseHookType event, JSValueConst promise, JSValueConst parent, void *opaque) {
+  (void)opaque;
+  bool threw = JS_HasException(ctx);
+  JSValue before = threw ? JS_GetException(ctx) : JS_UNDEFINED;
+  JSValue done = JS_Call(ctx, js.promise_hook, JS_UNDEFINED, 3, (JSValueConst[]){JS_NewInt32(ctx, event), promise, parent});
+  if (JS_IsException(done)) JS_FreeValue(ctx, JS_GetException(ctx));
+  JS_FreeValue(ctx, done);
+  if (threw) JS_Throw(ctx, before);
+}
+
+// setPromiseHook(function, or nothing): what is told of promises: an event's number, the promise, its parent
+static JSValue set_promise_hook(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count;
+  JS_SetPromiseHook(js.runtime, NULL, NULL);
+  JS_FreeValue(ctx, js.promise_hook);
+  js.promise_hook = JS_DupValue(ctx, arguments[0]);
+  if (JS_IsFunction(ctx, js.promise_hook)) JS_SetPromiseHook(js.runtime, tell_of_promise, NULL);
+  return JS_UNDEFINED;
+}
+
 static JSValue environment_age(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
   (void)self, (void)count, (void)arguments;
   return JS_NewUint32(ctx, js.environment_age);
+}
+
+// runNumber(): of what runs
+static JSValue run_number(JSContext *ctx, JSValueConst self, int count, JSValueConst *arguments) {
+  (void)self, (void)count, (void)arguments;
+  return JS_NewUint32(ctx, engine_evaluation);
 }
 
 // setExitCode(status): with which the run ends when nothing else ends it
@@ -339,7 +366,9 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("requireModule", 1, require_module),
     JS_CFUNC_DEF("context", 0, context),
     JS_CFUNC_DEF("setContext", 1, set_context),
+    JS_CFUNC_DEF("setPromiseHook", 1, set_promise_hook),
     JS_CFUNC_DEF("environmentAge", 0, environment_age),
+    JS_CFUNC_DEF("runNumber", 0, run_number),
     JS_CFUNC_DEF("exit", 1, run_exit),
     JS_CFUNC_DEF("listenToRuns", 1, run_listen),
     JS_CFUNC_DEF("setExitCode", 1, set_exit_code),

@@ -4,39 +4,48 @@
 
 #include "javascript.h"
 
-// Promises that were rejected without a handler so far.
-static struct {
-  JSValue promise, reason;
-} *rejections;
-static size_t rejection_count, rejection_room;
+typedef struct {
+  struct {
+    JSValue promise, reason;
+  } *all;
+  size_t count, room;
+} rejections;
 
-static void forget_rejection(JSContext *ctx, size_t i) {
-  JS_FreeValue(ctx, rejections[i].promise);
-  JS_FreeValue(ctx, rejections[i].reason);
-  memmove(&rejections[i], &rejections[i + 1], (--rejection_count - i) * sizeof *rejections);
+// Promises that were rejected without a handler so far, and those that were told of and got one after that.
+static rejections unhandled, handled_late;
+
+static void remember(JSContext *ctx, rejections *list, JSValueConst promise, JSValueConst reason) {
+  if (list->count == list->room) {
+    size_t room = list->room ? list->room * 2 : 4;
+    void *all = realloc(list->all, room * sizeof *list->all);
+    if (!all) return;
+    list->all = all;
+    list->room = room;
+  }
+  list->all[list->count].promise = JS_DupValue(ctx, promise);
+  list->all[list->count++].reason = JS_DupValue(ctx, reason);
 }
 
-static void forget_rejection_of(JSContext *ctx, JSValueConst promise) {
-  for (size_t i = rejection_count; i-- > 0;) {
-    if (JS_VALUE_GET_PTR(rejections[i].promise) == JS_VALUE_GET_PTR(promise)) forget_rejection(ctx, i);
+static void forget(JSContext *ctx, rejections *list, size_t i) {
+  JS_FreeValue(ctx, list->all[i].promise);
+  JS_FreeValue(ctx, list->all[i].reason);
+  memmove(&list->all[i], &list->all[i + 1], (--list->count - i) * sizeof *list->all);
+}
+
+// Whether it was one of them.
+static bool forget_unhandled(JSContext *ctx, JSValueConst promise) {
+  for (size_t i = unhandled.count; i-- > 0;) {
+    if (JS_VALUE_GET_PTR(unhandled.all[i].promise) != JS_VALUE_GET_PTR(promise)) continue;
+    forget(ctx, &unhandled, i);
+    return true;
   }
+  return false;
 }
 
 void run_track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque) {
   (void)opaque;
-  if (handled) {
-    forget_rejection_of(ctx, promise);
-    return;
-  }
-  if (rejection_count == rejection_room) {
-    size_t room = rejection_room ? rejection_room * 2 : 4;
-    void *list = realloc(rejections, room * sizeof *rejections);
-    if (!list) return;
-    rejections = list;
-    rejection_room = room;
-  }
-  rejections[rejection_count].promise = JS_DupValue(ctx, promise);
-  rejections[rejection_count++].reason = JS_DupValue(ctx, reason);
+  if (!handled) remember(ctx, &unhandled, promise, reason);
+  else if (!forget_unhandled(ctx, promise) && JS_IsFunction(ctx, js.tell)) remember(ctx, &handled_late, promise, reason);
 }
 
 // process.exit: an error that no `catch` and no `finally` sees.
@@ -84,13 +93,22 @@ static bool hand_over(JSContext *ctx) {
 
 // Answers for a rejection without a handler; false: its reason is thrown.
 static bool answer_for_rejection(JSContext *ctx) {
-  JSValue reason = JS_DupValue(ctx, rejections[0].reason), promise = JS_DupValue(ctx, rejections[0].promise);
-  forget_rejection(ctx, 0);
+  JSValue reason = JS_DupValue(ctx, unhandled.all[0].reason), promise = JS_DupValue(ctx, unhandled.all[0].promise);
+  forget(ctx, &unhandled, 0);
   telling told = tell(ctx, "unhandledRejection", reason, promise);
   JS_FreeValue(ctx, promise);
   if (told == NOBODY_LISTENS) JS_Throw(ctx, reason);
   else JS_FreeValue(ctx, reason);
   return told == TOLD;
+}
+
+// Tells of a rejection that has a handler by now; false: a listener threw.
+static bool tell_of_handler(JSContext *ctx) {
+  JSValue promise = JS_DupValue(ctx, handled_late.all[0].promise);
+  forget(ctx, &handled_late, 0);
+  telling told = tell(ctx, "rejectionHandled", promise, JS_UNDEFINED);
+  JS_FreeValue(ctx, promise);
+  return told != LISTENER_THREW;
 }
 
 // Runs what was put off and the jobs of promises; false when one threw.
@@ -103,50 +121,69 @@ static bool run_jobs(JSContext *ctx) {
     while (done > 0);
     if (done < 0) return false;
     if (ticks_pending()) continue;
-    if (!rejection_count) return true;
-    if (!answer_for_rejection(ctx)) return false;
+    if (!unhandled.count && !handled_late.count) return true;
+    if (!(handled_late.count ? tell_of_handler(ctx) : answer_for_rejection(ctx))) return false;
   }
 }
 
-// Waits for a promise: its value, or an exception.
-static JSValue settle(JSContext *ctx, JSValue promise) {
+// How far a run, or a promise, has come when all is done that takes no time.
+typedef enum { COMPLETE, THREW, WAITS } stage;
+
+static void await_promise(JSContext *ctx, JSValueConst promise) {
   JS_PromiseMarkAsHandled(ctx, promise);
-  forget_rejection_of(ctx, promise);
+  forget_unhandled(ctx, promise);
+}
+
+static stage settle_so_far(JSContext *ctx, JSValueConst promise) {
   for (;;) {
     if (!run_jobs(ctx)) {
       if (hand_over(ctx)) continue;
-      break;
+      return THREW;
     }
-    JSPromiseStateEnum state = JS_PromiseState(ctx, promise);
-    if (state != JS_PROMISE_PENDING) {
-      JSValue value = JS_PromiseResult(ctx, promise);
-      JS_FreeValue(ctx, promise);
-      return state == JS_PROMISE_FULFILLED ? value : JS_Throw(ctx, value);
-    }
-    if (!timers_pending()) {
+    if (JS_PromiseState(ctx, promise) != JS_PROMISE_PENDING) return COMPLETE;
+    if (!timers_pending() && !calls_pending()) {
       JS_ThrowPlainError(ctx, "the snippet awaits a promise that nothing will settle");
-      break;
+      return THREW;
     }
-    if (!timers_fire(ctx) && !hand_over(ctx)) break;
+    if (!timers_due()) return WAITS;
+    if (!timers_fire(ctx) && !hand_over(ctx)) return THREW;
   }
+}
+
+// The value of a promise that is settled, or an exception. Takes the promise.
+static JSValue value_of(JSContext *ctx, JSValue promise) {
+  bool fulfilled = JS_PromiseState(ctx, promise) == JS_PROMISE_FULFILLED;
+  JSValue value = JS_PromiseResult(ctx, promise);
+  JS_FreeValue(ctx, promise);
+  return fulfilled ? value : JS_Throw(ctx, value);
+}
+
+// The same of one that is waited for where the run cannot pause. Takes the promise.
+static JSValue settle(JSContext *ctx, JSValue promise) {
+  await_promise(ctx, promise);
+  stage come;
+  do come = settle_so_far(ctx, promise);
+  while (come == WAITS && (calls_wait(ctx) || hand_over(ctx)));
+  if (come == COMPLETE) return value_of(ctx, promise);
   JS_FreeValue(ctx, promise);
   return JS_EXCEPTION;
 }
 
-static bool run_rest(JSContext *ctx) {
+static stage run_rest(JSContext *ctx) {
   for (;;) {
     if (!run_jobs(ctx)) {
       if (hand_over(ctx)) continue;
-      return false;
+      return THREW;
     }
-    if (!timers_waited_for()) {
-      // Who is told that nothing is left may begin something.
-      telling told = tell(ctx, "beforeExit", JS_NewInt32(ctx, js.exit_code), JS_UNDEFINED);
-      if (told == LISTENER_THREW && !hand_over(ctx)) return false;
-      if (!JS_IsJobPending(js.runtime) && !ticks_pending() && !timers_waited_for()) return true;
-    } else if (!timers_fire(ctx) && !hand_over(ctx)) {
-      return false;
+    if (timers_waited_for() || calls_pending()) {
+      if (!timers_due()) return WAITS;
+      if (!timers_fire(ctx) && !hand_over(ctx)) return THREW;
+      continue;
     }
+    // Who is told that nothing is left may begin something.
+    telling told = tell(ctx, "beforeExit", JS_NewInt32(ctx, js.exit_code), JS_UNDEFINED);
+    if (told == LISTENER_THREW && !hand_over(ctx)) return THREW;
+    if (!JS_IsJobPending(js.runtime) && !ticks_pending() && !timers_waited_for() && !calls_pending()) return COMPLETE;
   }
 }
 
@@ -156,6 +193,10 @@ static JSValue tell_end(JSContext *ctx, JSValue value) {
   bool threw = JS_IsException(value);
   JSValue error = threw ? JS_GetException(ctx) : JS_UNDEFINED;
   telling told = js.exiting ? TOLD : tell(ctx, "exit", JS_NewInt32(ctx, threw ? 1 : js.exit_code), JS_UNDEFINED);
+  // Jobs of promises that a listener began are done; what else it has begun is not.
+  JSContext *of;
+  while (told == TOLD && !js.exiting && JS_ExecutePendingJob(js.runtime, &of) > 0) {
+  }
   if (threw && told == LISTENER_THREW) JS_FreeValue(ctx, JS_GetException(ctx));
   if (!threw && told == LISTENER_THREW) {
     JS_FreeValue(ctx, value);
@@ -167,21 +208,64 @@ static JSValue tell_end(JSContext *ctx, JSValue value) {
   return threw ? JS_Throw(ctx, error) : value;
 }
 
-run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
+// The run that goes on, or waits.
+static struct {
+  // What it comes to before the rest is done: the promise of a box, a value or its promise, a value.
+  enum { BOX, VALUE, LAST } phase;
+  JSValue value;
+  bool expects_default;
+} run;
+
+void run_begin(JSValue value, bool wrapped) {
+  run.phase = wrapped && !JS_IsException(value) ? BOX : VALUE;
+  run.value = value;
+  run.expects_default = false;
+  if (JS_IsPromise(value)) await_promise(js.context, value);
+}
+
+// Goes on until the promise that it comes to is settled; false: it waits.
+static bool settle_value(JSContext *ctx) {
+  stage come = settle_so_far(ctx, run.value);
+  if (come == WAITS) return false;
+  if (come == COMPLETE) {
+    run.value = value_of(ctx, run.value);
+  } else {
+    JS_FreeValue(ctx, run.value);
+    run.value = JS_EXCEPTION;
+  }
+  return true;
+}
+
+// Goes on until the run has its value and nothing is left to do; false: it waits.
+static bool complete(JSContext *ctx) {
+  if (run.phase == BOX) {
+    if (!settle_value(ctx)) return false;
+    run.phase = VALUE;
+    if (!JS_IsException(run.value)) {
+      // Code with top-level `await` is an async function that returns `{value}`.
+      JSValue box = run.value;
+      run.value = JS_GetPropertyStr(ctx, box, "value");
+      JS_FreeValue(ctx, box);
+      if (JS_IsPromise(run.value)) await_promise(ctx, run.value);
+    }
+  }
+  if (run.phase == VALUE) {
+    if (JS_IsPromise(run.value) && !settle_value(ctx)) return false;
+    if (JS_IsException(run.value) && hand_over(ctx)) run.value = JS_UNDEFINED;
+    run.phase = LAST;
+  }
+  if (JS_IsException(run.value)) return true;
+  stage come = run_rest(ctx);
+  if (come != THREW) return come == COMPLETE;
+  JS_FreeValue(ctx, run.value);
+  run.value = JS_EXCEPTION;
+  return true;
+}
+
+bool run_on(run_end *ended, JSValue *result) {
   JSContext *ctx = js.context;
-  if (wrapped && !JS_IsException(value)) {
-    // Code with top-level `await` is an async function that returns `{value}`.
-    JSValue box = settle(ctx, value);
-    value = JS_IsException(box) ? JS_EXCEPTION : JS_GetPropertyStr(ctx, box, "value");
-    JS_FreeValue(ctx, box);
-  }
-  if (JS_IsPromise(value)) value = settle(ctx, value);
-  if (JS_IsException(value) && hand_over(ctx)) value = JS_UNDEFINED;
-  if (!JS_IsException(value) && !run_rest(ctx)) {
-    JS_FreeValue(ctx, value);
-    value = JS_EXCEPTION;
-  }
-  value = tell_end(ctx, value);
+  if (!complete(ctx)) return false;
+  JSValue value = tell_end(ctx, run.value);
   // Those that nobody waits for end with the run.
   timers_clear(ctx);
   engine_leave_async_context(ctx, JS_UNDEFINED);
@@ -200,13 +284,47 @@ run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
     js.exit_status = js.exit_code;
     end = RUN_EXITED;
   }
-  // The next run starts without what this one left undone.
+  if (run.expects_default) statements_expect_default(ctx, false);
+  run.value = JS_UNDEFINED;
+  run_clear();
+  *ended = end;
+  *result = value;
+  return true;
+}
+
+void run_clear(void) {
+  JSContext *ctx = js.context;
+  JS_FreeValue(ctx, run.value);
+  run.value = JS_UNDEFINED;
   timers_clear(ctx);
   ticks_clear(ctx);
+  calls_clear(ctx);
   engine_drop_jobs(js.runtime);
-  while (rejection_count) forget_rejection(ctx, rejection_count - 1);
-  *result = value;
+  while (unhandled.count) forget(ctx, &unhandled, unhandled.count - 1);
+  while (handled_late.count) forget(ctx, &handled_late, handled_late.count - 1);
+}
+
+run_end run_to_the_end(JSValue value, bool wrapped, JSValue *result) {
+  run_end end;
+  run_begin(value, wrapped);
+  while (!run_on(&end, result)) run_wait();
   return end;
+}
+
+// Ends the run with what is thrown, unless somebody listens for it.
+static void end_thrown(JSContext *ctx) {
+  if (hand_over(ctx)) return;
+  JS_FreeValue(ctx, run.value);
+  run.value = JS_EXCEPTION;
+  run.phase = LAST;
+}
+
+void run_answer(answers *given) {
+  if (!calls_answer(js.context, given)) end_thrown(js.context);
+}
+
+void run_wait(void) {
+  if (!calls_wait(js.context)) end_thrown(js.context);
 }
 
 static bool contains(const char *text, size_t length, const char *word) { return memmem(text, length, word, strlen(word)); }
@@ -264,7 +382,7 @@ static bool import_all(JSContext *ctx, JSValue imports) {
 }
 
 // Runs a snippet that only a module can be. A file is one: what imports it means the same variables.
-static run_end run_module(const char *source, size_t length, const char *name, bool await, JSValue *result) {
+static void begin_module(const char *source, size_t length, const char *name, bool await) {
   JSContext *ctx = js.context;
   engine_note_statements();
   JSValue module = modules_compile(ctx, source, length, name), imports, script;
@@ -272,22 +390,23 @@ static run_end run_module(const char *source, size_t length, const char *name, b
                    compile_statements(ctx, source, length, name, await, &imports, &script);
   if (!is_script) {
     engine_forget_statements(ctx);
-    return run_to_the_end(modules_evaluate(ctx, module, name), false, result);
+    run_begin(modules_evaluate(ctx, module, name), false);
+    return;
   }
   JS_FreeValue(ctx, module);
   bool imported = import_all(ctx, imports);
   engine_forget_statements(ctx);
   if (!imported) {
     JS_FreeValue(ctx, script);
-    return run_to_the_end(JS_EXCEPTION, false, result);
+    run_begin(JS_EXCEPTION, false);
+    return;
   }
   statements_expect_default(ctx, true);
-  run_end end = run_to_the_end(JS_EvalFunction(ctx, script), await, result);
-  statements_expect_default(ctx, false);
-  return end;
+  run_begin(JS_EvalFunction(ctx, script), await);
+  run.expects_default = true;
 }
 
-run_end run_source(const char *source, size_t length, const char *name, JSValue *result) {
+void run_source(const char *source, size_t length, const char *name) {
   JSContext *ctx = js.context;
   // Code with `await` needs a promise around it; the rest is spared the cost. A script that is none with it may have
   // `await` as a name. Not the other way round: `await (f())` would be the call of a function of that name.
@@ -302,9 +421,14 @@ run_end run_source(const char *source, size_t length, const char *name, JSValue 
       if (await) JS_Throw(ctx, error);
       else JS_FreeValue(ctx, error);
     }
-    if (!JS_IsException(code)) return run_to_the_end(JS_EvalFunction(ctx, code), await, result);
-    if (!may_be_module(source, length)) return run_to_the_end(JS_EXCEPTION, false, result);
+    bool is_module = JS_IsException(code) && may_be_module(source, length);
+    if (!is_module) {
+      JSValue value = JS_IsException(code) ? code : JS_EvalFunction(ctx, code);
+      if (!await) asides_leave(ctx, source, length, &value);
+      run_begin(value, await);
+      return;
+    }
     JS_FreeValue(ctx, JS_GetException(ctx));
   }
-  return run_module(source, length, name, await, result);
+  begin_module(source, length, name, await);
 }

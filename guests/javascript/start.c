@@ -124,7 +124,7 @@ void start_context(void) {
   JS_SetPropertyStr(ctx, constructor, "stackTraceLimit", JS_NewInt32(ctx, STACK_FRAMES));
   JS_FreeValue(ctx, constructor);
 
-  js.tell = JS_UNDEFINED;
+  js.tell = js.promise_hook = JS_UNDEFINED;
   js.globals = code_globals(ctx);
   JSValue native = JS_NewObject(ctx), shared = JS_NewObject(ctx);
   natives_install(ctx, native);
@@ -137,8 +137,10 @@ void start_context(void) {
   realm_install(ctx, native);
   timers_install(ctx, native);
   ticks_install(ctx, native);
+  calls_install(ctx, native);
   library_install(ctx, native);
   intl_install(ctx, native);
+  typescript_install(ctx, native);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     JSValue function = code_evaluate(ctx, &parts[i], js.globals);
     if (i == sizeof parts / sizeof *parts - 1) {
@@ -151,6 +153,7 @@ void start_context(void) {
     JS_FreeValue(ctx, function);
   }
   js.format = property(ctx, shared, "format");
+  js.asides = property(ctx, shared, "asides");
   js.modules = property(ctx, shared, "modules");
   js.packages = property(ctx, shared, "packages");
   JS_FreeValue(ctx, native);
@@ -167,9 +170,11 @@ void stop_context(void) {
   ticks_clear(ctx);
   engine_leave_async_context(ctx, JS_UNDEFINED);
   engine_drop_jobs(js.runtime);
+  JS_SetPromiseHook(js.runtime, NULL, NULL);
   JSValue kept[] = {js.object_prototype, js.object_to_string, js.date_to_iso_string, js.format,
                     js.modules,          js.packages,         js.evaluate,           js.known_globals,
-                    js.globals,          js.tell};
+                    js.globals,          js.tell,             js.promise_hook,
+                    js.asides};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) JS_FreeValue(ctx, kept[i]);
   JS_FreeContext(ctx);
   JS_RunGC(js.runtime);
@@ -190,6 +195,8 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   js.runtime = JS_NewRuntime();
   if (!js.runtime) abort();
   JS_SetMaxStackSize(js.runtime, STACK_LIMIT);
+  // As the first thread of Node.js may.
+  JS_SetCanBlock(js.runtime, true);
   JS_SetHostPromiseRejectionTracker(js.runtime, run_track_rejection, NULL);
   modules_install(js.runtime);
   start_context();

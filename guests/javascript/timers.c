@@ -12,6 +12,8 @@ typedef struct {
   // A run waits for it.
   bool waited_for;
   bool immediate;
+  // Its time is over, whatever the clock says: it may have stood still while the memory was saved.
+  bool is_over;
   deferred call;
 } timer;
 
@@ -21,6 +23,7 @@ static size_t timer_count, timer_room;
 static uint32_t last_id;
 
 #define MILLISECOND 1000000
+#define LONG_TURN (10 * MILLISECOND)
 
 // When the present turn began: timers that are set in one turn are due in the order of their delays, however long the turn takes. 0: none
 // was set in this run.
@@ -95,8 +98,10 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int count, JSValueCo
     if (!(delay >= 1)) delay = 1;
     if (delay > INT32_MAX) delay = 1;
   }
-  if (!turn) turn = now();
-  timer new = {.due = (kind == IMMEDIATE ? now() : turn) + (int64_t)(delay * MILLISECOND), .id = ++last_id, .waited_for = true, .immediate = kind == IMMEDIATE};
+  // A turn that has computed for long is not where a delay begins.
+  int64_t present = now();
+  if (!turn || present - turn > LONG_TURN) turn = present;
+  timer new = {.due = (kind == IMMEDIATE ? present : turn) + (int64_t)(delay * MILLISECOND), .id = ++last_id, .waited_for = true, .immediate = kind == IMMEDIATE};
   if (!deferred_take(ctx, &new.call, count, arguments, first)) return JS_EXCEPTION;
   if (!insert(new)) {
     deferred_release(ctx, &new.call);
@@ -138,12 +143,18 @@ bool timers_waited_for(void) {
   return false;
 }
 
+int64_t timers_left(void) {
+  int64_t left = timers[timer_count - 1].due - now();
+  return left > 0 ? left : 0;
+}
+
+bool timers_due(void) { return timer_count && (timers[timer_count - 1].is_over || !timers_left()); }
+
+void timers_let_pass(void) {
+  if (timer_count) timers[timer_count - 1].is_over = true;
+}
+
 bool timers_fire(JSContext *ctx) {
-  int64_t wait = timers[timer_count - 1].due - now();
-  if (wait > 0) {
-    struct timespec time = {.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
-    nanosleep(&time, NULL);
-  }
   turn = now();
   timer due = timers[--timer_count];
   return deferred_call(ctx, &due.call);

@@ -113,6 +113,9 @@ void magic_begin_request(void);
 // Gives its memory back, unless somebody looks at it.
 void magic_rest(void);
 
+// devices.c: `/dev/null` and its like.
+void devices_install(void);
+
 // tool.c: what the host offers to a snippet.
 extern zend_module_entry tool_module;
 

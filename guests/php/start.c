@@ -164,6 +164,7 @@ __attribute__((export_name("wizer-initialize"))) void initialize(void) {
   permit_install();
   seeds_install();
   world_install();
+  devices_install();
   start_request();
   driver_start_sqlite();
   // Whatever PHP makes on first use should be in the image.

@@ -1,9 +1,11 @@
 // Descriptors that are no files: `/dev/null`, which programs open to throw away what they write or to have nothing to read, the
-// other devices that programs name, and pipes within the program. WASI has none: their descriptors are those of a folder, which nothing can be read from or written
-// to, and the functions of libc below know their numbers. The linker puts them in the place of libc's own (`--wrap`), which each
-// of them calls. What lies in a pipe is part of the memory, and goes on with it.
+// other devices that programs name and their folder, what the system says of itself, and pipes within the program. WASI has none:
+// their descriptors are those of a folder, which nothing can be read from or written to, and the functions of libc below know their
+// numbers. The linker puts them in the place of libc's own (`--wrap`), which each of them calls. What lies in a pipe is part of the
+// memory, and goes on with it.
 #include "devices.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 // What can be opened by its name. The number is that of Linux.
-typedef enum { NOTHING, ZEROS, RANDOM, STANDARD } kind_t;
+typedef enum { NOTHING, ZEROS, RANDOM, STANDARD, FOLDER, TEXT } kind_t;
 typedef struct {
   const char *path;
   kind_t kind;
@@ -25,8 +27,13 @@ static const device_t known[] = {
     {"/dev/null", NOTHING, 1 << 8 | 3, -1},       {"/dev/zero", ZEROS, 1 << 8 | 5, -1},
     {"/dev/urandom", RANDOM, 1 << 8 | 9, -1},     {"/dev/random", RANDOM, 1 << 8 | 8, -1},
     {"/dev/stdin", STANDARD, 136 << 8, 0},        {"/dev/stdout", STANDARD, 136 << 8, 1},
-    {"/dev/stderr", STANDARD, 136 << 8, 2},
+    {"/dev/stderr", STANDARD, 136 << 8, 2},       {"/dev", FOLDER, 1, -1},
+    {"/etc/os-release", TEXT, 2, -1},
 };
+#define KNOWN (sizeof known / sizeof *known)
+// A file of that name is read instead, where there is one.
+static const char RELEASE[] = "NAME=\"Dormouse\"\nID=dormouse\nPRETTY_NAME=\"Dormouse\"\n";
+#define RELEASE_LENGTH (sizeof RELEASE - 1)
 
 // Descriptors that there are at most (guests/driver/descriptors.c).
 #define DESCRIPTORS 128
@@ -42,6 +49,7 @@ typedef struct {
 static struct {
   bool is, reads, writes;
   int flags;     // as `fcntl` sets them
+  off_t at;      // how much of a text was read
   pipe_t *pipe;  // NULL: a device
   const device_t *device;
 } devices[DESCRIPTORS];
@@ -58,6 +66,10 @@ ssize_t __real_write(int descriptor, const void *bytes, size_t count);
 ssize_t __real_pwrite(int descriptor, const void *bytes, size_t count, off_t at);
 off_t __real_lseek(int descriptor, off_t offset, int whence);
 off_t __real___wasilibc_tell(int descriptor);
+DIR *__real_opendir(const char *path);
+struct dirent *__real_readdir(DIR *folder);
+void __real_rewinddir(DIR *folder);
+int __real_closedir(DIR *folder);
 
 static int refuse(int error) {
   errno = error;
@@ -126,13 +138,31 @@ static ssize_t read_known(const device_t *device, uint8_t *bytes, size_t count) 
       }
       return (ssize_t)count;
     case STANDARD: return device->stream == 0 ? __real_read(0, bytes, count) : refuse(EBADF);
+    case FOLDER: return refuse(EISDIR);
     default: return 0;
   }
+}
+
+static bool is_text(int descriptor) {
+  const device_t *device = is_device(descriptor) ? devices[descriptor].device : NULL;
+  return device && device->kind == TEXT;
+}
+
+static ssize_t read_text(uint8_t *bytes, size_t count, off_t from) {
+  size_t begin = (size_t)from < RELEASE_LENGTH ? (size_t)from : RELEASE_LENGTH, left = RELEASE_LENGTH - begin;
+  if (count > left) count = left;
+  memcpy(bytes, RELEASE + begin, count);
+  return (ssize_t)count;
 }
 
 static ssize_t read_device(int descriptor, uint8_t *bytes, size_t count) {
   pipe_t *pipe = devices[descriptor].pipe;
   if (!devices[descriptor].reads) return refuse(EBADF);
+  if (is_text(descriptor)) {
+    ssize_t taken = read_text(bytes, count, devices[descriptor].at);
+    devices[descriptor].at += taken;
+    return taken;
+  }
   if (!pipe) return read_known(devices[descriptor].device, bytes, count);
   if (!count) return 0;
   if (!pipe->length) return pipe->writer ? would_wait(descriptor) : 0;
@@ -166,9 +196,12 @@ static ssize_t write_device(int descriptor, const uint8_t *bytes, size_t count) 
 }
 
 static const device_t *find(const char *path) {
-  if (!path || strncmp(path, "/dev/", 5)) return NULL;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (!strcmp(path, known[i].path)) return &known[i];
+  if (!path || (strncmp(path, "/dev", 4) && strncmp(path, "/etc/", 5))) return NULL;
+  for (size_t i = 0; i < KNOWN; i++) {
+    if (strcmp(path, known[i].path)) continue;
+    struct stat about;
+    return known[i].kind == TEXT && !__real_stat(path, &about) ? NULL : &known[i];
+  }
   return NULL;
 }
 
@@ -176,9 +209,11 @@ static const device_t *find(const char *path) {
 static bool is_empty(const char *path) { return path && !*path; }
 
 static int open_known(const device_t *device, int flags) {
-  if (flags & O_CREAT && flags & O_EXCL) return refuse(EEXIST);
-  if (flags & O_DIRECTORY) return refuse(ENOTDIR);
   int access = flags & O_ACCMODE;
+  if (flags & O_CREAT && flags & O_EXCL) return refuse(EEXIST);
+  if (device->kind == FOLDER && access != O_RDONLY) return refuse(EISDIR);
+  if (device->kind == TEXT && access != O_RDONLY) return refuse(EACCES);
+  if (flags & O_DIRECTORY && device->kind != FOLDER) return refuse(ENOTDIR);
   return take(access != O_WRONLY, access == O_WRONLY || access == O_RDWR, NULL, device);
 }
 
@@ -224,7 +259,12 @@ int __wrap_ioctl(int descriptor, int request, ...) {
 
 // No device: a pipe.
 static int describe(const device_t *device, struct stat *about) {
-  *about = (struct stat){.st_mode = device ? S_IFCHR | 0666 : S_IFIFO | 0600, .st_nlink = 1, .st_blksize = 4096};
+  mode_t mode = !device                   ? S_IFIFO | 0600
+                : device->kind == FOLDER ? S_IFDIR | 0755
+                : device->kind == TEXT   ? S_IFREG | 0644
+                                         : S_IFCHR | 0666;
+  *about = (struct stat){.st_mode = mode, .st_nlink = 1, .st_blksize = 4096};
+  if (device && device->kind == TEXT) about->st_size = RELEASE_LENGTH;
   if (device) about->st_dev = 6, about->st_ino = (ino_t)device->number, about->st_rdev = (dev_t)device->number;
   return 0;
 }
@@ -253,6 +293,7 @@ ssize_t __wrap_write(int descriptor, const void *bytes, size_t count) {
 
 ssize_t __wrap_pread(int descriptor, void *bytes, size_t count, off_t from) {
   if (!is_device(descriptor)) return __real_pread(descriptor, bytes, count, from);
+  if (is_text(descriptor)) return from < 0 ? refuse(EINVAL) : read_text(bytes, count, from);
   return devices[descriptor].pipe ? refuse(ESPIPE) : read_device(descriptor, bytes, count);
 }
 
@@ -263,11 +304,75 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t count, off_t at)
 
 static off_t seek(int descriptor) { return devices[descriptor].pipe ? refuse(ESPIPE) : 0; }
 
+static off_t seek_text(int descriptor, off_t offset, int whence) {
+  off_t *at = &devices[descriptor].at, base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? *at : (off_t)RELEASE_LENGTH;
+  off_t wanted;
+  if (__builtin_add_overflow(base, offset, &wanted) || wanted < 0) return refuse(EINVAL);
+  return *at = wanted;
+}
+
 off_t __wrap_lseek(int descriptor, off_t offset, int whence) {
+  if (is_text(descriptor)) return seek_text(descriptor, offset, whence);
   return is_device(descriptor) ? seek(descriptor) : __real_lseek(descriptor, offset, whence);
 }
 
 // What libc's headers make of `lseek` by 0 from where it is.
 off_t __wrap___wasilibc_tell(int descriptor) {
+  if (is_text(descriptor)) return devices[descriptor].at;
   return is_device(descriptor) ? seek(descriptor) : __real___wasilibc_tell(descriptor);
+}
+
+// Who reads the folder of devices, which has no file system behind it: how far that is.
+typedef struct {
+  size_t next;
+  union {
+    struct dirent entry;
+    char room[sizeof(struct dirent) + 32];
+  } found;
+} reading_t;
+// Several may be read at one time, few are.
+static reading_t *readings[8];
+
+static reading_t *reading(DIR *folder) {
+  for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
+    if (folder && (void *)readings[i] == (void *)folder) return readings[i];
+  return NULL;
+}
+
+DIR *__wrap_opendir(const char *path) {
+  const device_t *device = find(path);
+  if (!device || device->kind != FOLDER) return device ? refuse(ENOTDIR), NULL : __real_opendir(path);
+  for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
+    if (!readings[i]) return (DIR *)(readings[i] = calloc(1, sizeof **readings));
+  return refuse(EMFILE), NULL;
+}
+
+struct dirent *__wrap_readdir(DIR *folder) {
+  reading_t *read = reading(folder);
+  if (!read) return __real_readdir(folder);
+  while (read->next < KNOWN) {
+    const device_t *device = &known[read->next++];
+    if (strncmp(device->path, "/dev/", 5)) continue;
+    read->found.entry.d_ino = (ino_t)device->number;
+    read->found.entry.d_type = DT_CHR;
+    strcpy(read->found.entry.d_name, device->path + 5);
+    return &read->found.entry;
+  }
+  return NULL;
+}
+
+void __wrap_rewinddir(DIR *folder) {
+  reading_t *read = reading(folder);
+  if (read) read->next = 0;
+  else __real_rewinddir(folder);
+}
+
+int __wrap_closedir(DIR *folder) {
+  for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
+    if (!folder || (void *)readings[i] != (void *)folder) continue;
+    free(readings[i]);
+    readings[i] = NULL;
+    return 0;
+  }
+  return __real_closedir(folder);
 }

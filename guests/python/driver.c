@@ -68,18 +68,72 @@ static char *terminated(guest_string_t *text) {
   return bytes;
 }
 
-void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options_t *options, outcome_t *outcome) {
-  PyObject *name = str_of(&options->name), *value = NULL;
+// What the program that waits was begun with.
+static struct {
+  bool waits, allow_eval;
+  bounds_t bounds;
+} program;
+
+// Forgets a program that waits.
+static void abandon(void) {
+  if (program.waits) eval_end();
+  program.waits = false;
+}
+
+static progress_t begin_program(guest_string_t *source, options_t *options) {
+  abandon();
+  program.allow_eval = options->allow_eval;
+  program.bounds = options->bounds;
+  PyObject *name = str_of(&options->name);
   size_t length = source->len;
   char *text = terminated(source);
   if (!text) PyErr_NoMemory();
-  bool ready = name && text && begin(options);
-  if (ready) value = eval_snippet(text, length, name);
+  progress_t progress = {0};
+  if (name && text && begin(options)) progress = eval_snippet(text, length, name);
   else free(text);
-  outcome_of(value, &options->bounds, outcome);
-  if (ready) eval_end();
   Py_XDECREF(name);
+  return progress;
+}
+
+static void end_program(progress_t progress, outcome_t *outcome) {
+  outcome_of(progress.object, &program.bounds, outcome);
+  eval_end();
+}
+
+void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options_t *options, outcome_t *outcome) {
+  progress_t progress = begin_program(source, options);
+  while (progress.waits) progress = eval_resume(wanted_wait(progress.object));
+  end_program(progress, outcome);
   end(options);
+}
+
+static void tell(progress_t progress, exports_dormouse_sandbox_waiting_step_t *step) {
+  program.waits = progress.waits && wanted_of(progress.object, &step->val.waits);
+  step->tag = program.waits ? EXPORTS_DORMOUSE_SANDBOX_WAITING_STEP_WAITS : EXPORTS_DORMOUSE_SANDBOX_WAITING_STEP_ENDED;
+  if (program.waits) return;
+  if (progress.waits) progress.object = PyErr_NoMemory();
+  end_program(progress, &step->val.ended);
+}
+
+void exports_dormouse_sandbox_waiting_start(guest_string_t *source, options_t *options,
+                                            exports_dormouse_sandbox_waiting_step_t *step) {
+  tell(begin_program(source, options), step);
+  end(options);
+}
+
+void exports_dormouse_sandbox_waiting_resume(exports_dormouse_sandbox_waiting_list_answer_t *answers,
+                                             exports_dormouse_sandbox_waiting_step_t *step) {
+  wake();
+  streams_begin();
+  origin_begin(program.allow_eval);
+  PyObject *list = wanted_answers(&(answers_t){answers->ptr, answers->len});
+  if (!program.waits) {
+    Py_XDECREF(list);
+    list = PyErr_Format(PyExc_RuntimeError, "no program waits");
+  }
+  program.waits = false;
+  tell(eval_resume(list), step);
+  streams_flush();
 }
 
 void exports_dormouse_sandbox_interpreter_get(guest_string_t *name, guest_string_t *query, options_t *options,
@@ -121,6 +175,7 @@ void exports_dormouse_sandbox_interpreter_vars(bounds_t *bounds, guest_string_t 
 
 void exports_dormouse_sandbox_interpreter_reset(void) {
   wake();
+  abandon();
   PyObject *done = PyObject_CallNoArgs(python.reset);
   PyErr_Clear();
   Py_XDECREF(done);

@@ -8,6 +8,7 @@
 
 #include "devices.h"
 #include "driver.h"
+#include "timers.h"
 
 static PyObject *call_tool(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "call_tool takes a name and a JSON text");
@@ -23,6 +24,12 @@ static PyObject *call_tool(PyObject *, PyObject *const *arguments, Py_ssize_t co
   PyObject *text = PyUnicode_DecodeUTF8((const char *)answer.ptr, (Py_ssize_t)answer.len, "replace");
   guest_string_free(&answer);
   return text ? Py_BuildValue("(ON)", done ? Py_True : Py_False, text) : NULL;
+}
+
+// Waits for what the tuple says (boot/_dormouse/waiting.py).
+static PyObject *wait(PyObject *, PyObject *told) {
+  if (!PyTuple_Check(told) || PyTuple_GET_SIZE(told) != 3) return PyErr_Format(PyExc_TypeError, "wait takes a tuple of three");
+  return wanted_wait(Py_NewRef(told));
 }
 
 static PyObject *source_of(PyObject *, PyObject *name) {
@@ -134,6 +141,24 @@ static PyObject *is_ready(PyObject *, PyObject *descriptor) {
   return PyBool_FromLong(device_is_ready(number));
 }
 
+// What is left of a timer and its interval, in nanoseconds; with two numbers more it is set to these afterwards.
+static PyObject *timer(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  int which = count == 1 || count == 3 ? PyLong_AsInt(arguments[0]) : -1;
+  if (which < 0 || which >= TIMERS) return PyErr_Format(PyExc_ValueError, "no such timer");
+  int64_t left, interval, wanted[2];
+  timer_get((size_t)which, &left, &interval);
+  for (int i = 0; i < count - 1; i++)
+    if (PyLong_AsInt64(arguments[i + 1], &wanted[i]) < 0) return NULL;
+  if (count == 3) timer_set((size_t)which, wanted[0], wanted[1]);
+  return Py_BuildValue("(LL)", (long long)left, (long long)interval);
+}
+
+// Waits for the timer of the real time; the handler of its signal has run then. Whether it was set.
+static PyObject *wait_for_timer(PyObject *, PyObject *) {
+  bool rang = timer_wait();
+  return PyErr_CheckSignals() < 0 ? NULL : PyBool_FromLong(rang);
+}
+
 static PyMethodDef methods[] = {
     {"call_tool", (PyCFunction)(void *)call_tool, METH_FASTCALL, NULL},
     {"eval_query", (PyCFunction)(void *)eval_query, METH_FASTCALL, NULL},
@@ -143,6 +168,9 @@ static PyMethodDef methods[] = {
     {"pipe", pipe_ends, METH_NOARGS, NULL},
     {"sole", (PyCFunction)(void *)sole, METH_FASTCALL, NULL},
     {"source_of", source_of, METH_O, NULL},
+    {"timer", (PyCFunction)(void *)timer, METH_FASTCALL, NULL},
+    {"wait_for_timer", wait_for_timer, METH_NOARGS, NULL},
+    {"wait", wait, METH_O, NULL},
     {"utf8_length", utf8_length, METH_O, NULL},
     {"arguments", arguments, METH_NOARGS, NULL},
     {"read_environment", read_environment, METH_NOARGS, NULL},

@@ -11,6 +11,8 @@
 typedef exports_dormouse_sandbox_interpreter_bounds_t bounds_t;
 typedef exports_dormouse_sandbox_interpreter_options_t options_t;
 typedef exports_dormouse_sandbox_interpreter_outcome_t outcome_t;
+typedef dormouse_sandbox_host_wanted_t wanted_t;
+typedef dormouse_sandbox_host_list_answer_t answers_t;
 
 // The interpreter's objects that every call needs. They live as long as the image.
 typedef struct {
@@ -20,6 +22,8 @@ typedef struct {
   PyObject *encode_value;  // boot/_dormouse/values.py
   PyObject *encode_error;  // boot/_dormouse/errors.py
   PyObject *run_loop;      // boot/_dormouse/loop.py
+  PyObject *split;         // boot/_dormouse/parts.py
+  PyObject *new_calls, *known_calls, *forget_calls;  // boot/_dormouse/waiting.py
   PyObject *refresh, *open_streams;  // boot/_dormouse/world.py
   PyObject *get, *set, *vars, *reset;              // boot/_dormouse/session.py
 } python_t;
@@ -27,9 +31,16 @@ extern python_t python;
 
 // eval.c
 
-// Compiles and runs a snippet. Takes the text, which must be from `malloc`. NULL: an exception is set.
-PyObject *eval_snippet(char *text, size_t length, PyObject *name);
-// After the outcome of a snippet was made: lets go of its source unless code made from it lives on.
+// How far a snippet came. The object is its value, or what it waits for (boot/_dormouse/waiting.py); NULL: an exception is set.
+typedef struct {
+  PyObject *object;
+  bool waits;
+} progress_t;
+// Compiles a snippet and runs it, until it ends or waits. Takes the text, which must be from `malloc`.
+progress_t eval_snippet(char *text, size_t length, PyObject *name);
+// Goes on with the snippet that waits. Takes the answers, which are NULL with an exception set if they could not be made.
+progress_t eval_resume(PyObject *answers);
+// After the outcome of a snippet was made, or instead of it: lets go of its source unless code made from it lives on.
 void eval_end(void);
 // The source of the snippet whose code has this name object, as a new reference; NULL without an exception: none.
 PyObject *eval_source_of(PyObject *name);
@@ -53,6 +64,15 @@ PyObject *origin_eval(const char *expression, PyObject *globals);
 
 // The JSON text of a value of a simple type; false: it is of another, or too large.
 bool encode_scalar(PyObject *value, const bounds_t *bounds, guest_string_t *text);
+
+// wanted.c
+
+// What a program waits for, in the contract's form. Takes the object. False: there is no memory.
+bool wanted_of(PyObject *told, wanted_t *wanted);
+// Answers as a list. Takes what they are made of. NULL: an exception is set.
+PyObject *wanted_answers(answers_t *answers);
+// Waits in the middle of a run. Takes the object. NULL: an exception is set.
+PyObject *wanted_wait(PyObject *told);
 
 // outcome.c
 

@@ -43,6 +43,8 @@ PyObject *PyInit__ctypes(void);
 PyObject *PyInit__zstd(void);
 PyObject *PyInit__pydantic_core(void);
 PyObject *PyInit_jiter(void);
+PyObject *PyInit_rpds(void);
+PyObject *PyInit__regex(void);
 
 // Who can write to any address can make code, whatever is allowed.
 static PyObject *ctypes_module(void) {
@@ -62,6 +64,8 @@ static void start_interpreter(void) {
   PyImport_AppendInittab("_zstd", PyInit__zstd);
   PyImport_AppendInittab("pydantic_core._pydantic_core", PyInit__pydantic_core);
   PyImport_AppendInittab("jiter.jiter", PyInit_jiter);
+  PyImport_AppendInittab("rpds.rpds", PyInit_rpds);
+  PyImport_AppendInittab("regex._regex", PyInit__regex);
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
   config.install_signal_handlers = 0;
@@ -106,6 +110,10 @@ static void find_functions(void) {
       .encode_value = function("_dormouse.values", "encode"),
       .encode_error = function("_dormouse.errors", "encode"),
       .run_loop = function("_dormouse.loop", "run"),
+      .split = function("_dormouse.parts", "split"),
+      .new_calls = function("_dormouse.waiting", "_new"),
+      .known_calls = function("_dormouse.waiting", "_known"),
+      .forget_calls = function("_dormouse.waiting", "forget"),
       .refresh = function("_dormouse.world", "refresh"),
       .open_streams = function("_dormouse.world", "open_streams"),
       .get = function("_dormouse.session", "get"),

@@ -167,7 +167,8 @@ fn there_is_no_network() {
         let exception = dormouse_tests::ending::exception(&outcome);
         assert!(exception.message.contains("no network in this sandbox"), "{code}: {}", exception.message);
     }
-    let outcome = sandbox::eval(JAVASCRIPT, "await fetch('http://127.0.0.1:1/')");
+    let outcome =
+        sandbox::eval(JAVASCRIPT, "await fetch('http://127.0.0.1:1/').catch(({ cause }) => { throw cause })");
     let message = &dormouse_tests::ending::exception(&outcome).message;
     assert!(message.contains("no network in this sandbox"), "{message}");
 }

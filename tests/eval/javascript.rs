@@ -167,7 +167,7 @@ fn what_the_web_has_is_here() {
 fn what_is_not_here_is_said_in_a_sentence() {
     for (code, word) in [
         ("require('node:sqlite')", "sqlite"),
-        ("await fetch('https://example.test')", "no network"),
+        ("await fetch('https://example.test').catch(({ cause }) => { throw cause })", "no network"),
         ("import 'lodash'", "lodash"),
     ] {
         let outcome = sandbox::eval(JAVASCRIPT, code);

@@ -11,8 +11,13 @@ const SNIPPETS: &str = include_str!("javascript_node.txt");
 
 /// Each line of a part is true.
 fn all_true(part: &str) {
+    all_true_of(SNIPPETS, part);
+}
+
+/// The same of a part of other snippets.
+pub(super) fn all_true_of(snippets: &str, part: &str) {
     let heading = format!("// {part}");
-    let lines = SNIPPETS.lines().skip_while(|line| **line != *heading).skip(1);
+    let lines = snippets.lines().skip_while(|line| **line != *heading).skip(1);
     let lines: Vec<&str> =
         lines.take_while(|line| !line.starts_with("// ")).filter(|line| !line.is_empty()).collect();
     assert!(!lines.is_empty(), "{part}");
@@ -144,6 +149,58 @@ fn what_programs_found_by_use() {
 }
 
 #[test]
+fn memory_is_shared_within_one_thread() {
+    all_true("shared memory");
+}
+
+#[test]
+fn json_of_any_depth_is_a_value_or_an_error() {
+    all_true("deep json");
+}
+
+#[test]
+fn modules_and_answers_of_data_urls() {
+    all_true("data urls");
+    let refused = sandbox::snippet(JAVASCRIPT, "await import('data:text/javascript,1')").allow_eval(false);
+    assert_eq!(exception(&sandbox::run(refused)).class, "EvalError");
+}
+
+#[test]
+fn standard_streams_are_streams() {
+    all_true("standard streams");
+}
+
+#[test]
+fn what_inspect_shows_of_keys_and_globals() {
+    all_true("inspect");
+}
+
+#[test]
+fn hooks_hear_of_promises_timers_and_ticks() {
+    all_true("hooks");
+}
+
+#[test]
+fn certificates_are_read() {
+    all_true("certificates");
+}
+
+/// A snippet that ends with a call which was made for what it does has no value.
+#[test]
+fn listening_is_no_value() {
+    for code in [
+        "process.on('exit', () => { ':)' })",
+        "const { Readable } = require('stream'); Readable.from([]).on('data', () => {}).once('end', () => {});",
+        "setTimeout(() => process.on('exit', () => {}), 1)",
+    ] {
+        assert_eq!(sandbox::value_of(JAVASCRIPT, code)["type"], json!("null"), "{code}");
+    }
+    let emitter =
+        "class F extends require('events') { constructor() { super(); this.on('x', () => {}); } } new F()";
+    assert_eq!(sandbox::value_of(JAVASCRIPT, emitter)["class"], json!("F"), "{emitter}");
+}
+
+#[test]
 fn a_snippet_is_the_main_module() {
     all_true("main module");
 }
@@ -171,6 +228,18 @@ fn a_run_tells_the_listeners_of_process_of_its_end() {
             "process.on('uncaughtException', (e) => console.log('caught', e.message)); Promise.reject(new Error('r')); process.nextTick(() => { throw new Error('t'); }); throw new Error('s')",
             "caught s\ncaught t\ncaught r\n",
         ),
+        (
+            "process.on('unhandledRejection', () => console.log('told')); process.on('rejectionHandled', (promise) => console.log(promise instanceof Promise)); const p = Promise.reject(1); setTimeout(() => p.catch(() => {}), 1);",
+            "told\ntrue\n",
+        ),
+        (
+            "process.on('uncaughtExceptionMonitor', (e, from) => console.log(e.message, from)); process.setUncaughtExceptionCaptureCallback((e) => console.log('captured', e.message)); Promise.reject(new Error('r')); setTimeout(() => { throw new Error('t'); }, 1)",
+            "r unhandledRejection\ncaptured r\nt uncaughtException\ncaptured t\n",
+        ),
+        (
+            "process.on('exit', () => { queueMicrotask(() => console.log('job')); process.nextTick(() => console.log('tick')); setTimeout(() => console.log('timer')); })",
+            "job\n",
+        ),
     ] {
         assert_eq!(sandbox::eval(JAVASCRIPT, code).stdout.text, output, "{code}");
     }
@@ -192,7 +261,7 @@ fn a_run_tells_the_listeners_of_process_of_its_end() {
 fn what_is_not_there_says_so_where_it_is_used() {
     let network = "no network in this sandbox";
     for code in [
-        "await fetch('http://a')",
+        "await fetch('http://a').catch(({ cause }) => { throw cause })",
         "await new Promise((_, reject) => require('net').connect(1).on('error', reject))",
         "await new Promise((_, reject) => require('http').get('http://a').on('error', reject))",
         "await require('dns/promises').lookup('a')",

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 
+mod ahead;
 mod bounds;
 mod callbacks;
 mod exceptions;
@@ -9,6 +10,7 @@ mod grants;
 mod javascript;
 mod javascript_intl;
 mod javascript_node;
+mod javascript_temporal;
 mod lifecycle;
 mod no_eval;
 mod own_files;
@@ -24,4 +26,6 @@ mod session;
 mod source;
 mod typescript;
 mod typescript_compiled;
+mod typescript_files;
 mod values;
+mod waiting;

@@ -5,8 +5,10 @@ mod extensions;
 mod files;
 mod hostile;
 mod kept;
+mod lines;
 mod no_eval;
 mod random;
+mod tools;
 mod values;
 mod wide;
 

@@ -205,6 +205,28 @@ fn to_wait_for_a_thread_that_cannot_be_is_an_error_of_the_language() {
     assert_ends(&sandbox::eval(PYTHON, code), &["returned"]);
 }
 
+/// What would run in another thread is run at once, where that is an order in which it could have happened.
+#[test]
+fn threads_that_end_by_themselves_run_at_once() {
+    for code in [
+        "import threading; seen = []; threads = [threading.Thread(target=seen.append, args=(i,)) for i in range(3)]; [t.start() for t in threads]; [t.join() for t in threads]; seen == [0, 1, 2] and not any(t.is_alive() for t in threads)",
+        "import threading; seen = []; t = threading.Thread(target=lambda: seen.append(threading.current_thread().name), name='other'); t.start(); [seen, threading.current_thread() is threading.main_thread(), threading.active_count()] == [['other'], True, 1]",
+        "import queue, threading; q = queue.Queue(); seen = []\ndef take():\n  while (item := q.get()) is not None: seen.append(item)\np = threading.Thread(target=lambda: [q.put(i) for i in (1, 2, None)]); c = threading.Thread(target=take); p.start(); c.start(); p.join(); c.join(); seen == [1, 2]",
+        "from concurrent.futures import *; pool = ThreadPoolExecutor(2)\nwith pool: found = list(pool.map(lambda x: x * x, range(4))), [f.result() for f in as_completed([pool.submit(pow, 2, 5)])], type(pool.submit(lambda: 1 / 0).exception()).__name__\ntry: pool.submit(print)\nexcept RuntimeError: found += ('closed',)\nfound == ([0, 1, 4, 9], [32], 'ZeroDivisionError', 'closed')",
+        "from concurrent.futures import ThreadPoolExecutor; seen = []; pool = ThreadPoolExecutor(initializer=seen.append, initargs=(1,)); [pool.submit(seen.append, 2).result(), pool.submit(pool.submit, seen.append, 3).result().result(), seen] == [None, None, [1, 2, 3]]",
+        "import asyncio, threading\nasync def inner(): return 5\nasync def main():\n  seen = []; t = threading.Thread(target=lambda: seen.append(asyncio.run(inner()))); t.start(); t.join()\n  return seen + [asyncio.current_task() is not None, await asyncio.to_thread(len, 'abc')]\nasyncio.run(main()) == [5, True, 3]",
+        "import threading\nfound = []\nfor thread in (threading.Thread(target=print, daemon=True), threading.Timer(9, print)):\n  try: thread.start()\n  except RuntimeError as e: found.append('no threads in this sandbox' in str(e))\nfound == [True, True]",
+        "import threading\nt = threading.Thread(target=len, args=('',)); t.start()\ntry: t.start()\nexcept RuntimeError as e: found = str(e)\nfound == 'threads can only be started once'",
+    ] {
+        assert_eq!(sandbox::value_of(PYTHON, code)["value"], json!(true), "{code}");
+    }
+    // As anywhere: what a thread raises is told, and ends it alone.
+    let told =
+        sandbox::eval(PYTHON, "import threading, queue; threading.Thread(target=queue.Queue().get).start()");
+    assert_ends(&told, &["returned"]);
+    assert!(told.stderr.text.contains("waits for ever"), "{}", told.stderr.text);
+}
+
 #[test]
 fn await_works_at_the_top_level() {
     let code = "import asyncio\nawait asyncio.sleep(0.01)\n[x async for x in (lambda: (i for i in [1]))()] if False else 5";

@@ -1,4 +1,5 @@
-//! Python: packages of PyPI that are native code, and linked with the interpreter: pydantic-core and jiter.
+//! Python: packages of PyPI that are native code, and linked with the interpreter: pydantic-core, jiter, rpds-py and
+//! regex.
 
 use dormouse_tests::ending::ending;
 use dormouse_tests::lasting::{close, named, open, shown};
@@ -47,14 +48,27 @@ fn jiter_reads_json() {
     ]);
 }
 
+#[test]
+fn rpds_has_persistent_collections_and_regex_its_patterns() {
+    all_true(&[
+        "from rpds import HashTrieMap, HashTrieSet, List, Queue; m = HashTrieMap({'a': 1}); n = m.insert('b', 2); [len(m), n['b'], 'b' in m, dict(n.remove('a'))] == [1, 2, False, {'b': 2}]",
+        "from rpds import *; [list(List([1, 2]).push_front(0)), Queue([1]).enqueue(2).dequeue() == Queue([2]), HashTrieSet({1}) | HashTrieSet({2}) == HashTrieSet({1, 2})] == [[0, 1, 2], True, True]",
+        "from rpds import HashTrieMap\ntry: HashTrieMap()['x']\nexcept KeyError: found = True\nfound",
+        "import regex; [regex.findall(r'\\p{Lu}\\p{Ll}+', 'Äpfel und Birnen'), regex.sub(r'(?<=a)b', 'c', 'ab'), regex.match(r'(?:cats){e<=1}', 'cat').fuzzy_counts] == [['Äpfel', 'Birnen'], 'ac', (0, 0, 1)]",
+        "import regex; [m.captures(1) for m in [regex.match(r'(\\w)+', 'abc')]] == [['a', 'b', 'c']]",
+    ]);
+}
+
 /// The list of the adapter for packages says what is there.
 #[test]
 fn the_versions_are_those_that_installing_counts_on() {
     let list = include_str!("../../adapters/packages/src/pip/built_in.rs");
-    let code =
-        format!("{SETTING}import jiter, pydantic_core; [jiter.__version__, pydantic_core.__version__]");
-    let found = sandbox::value_of(PYTHON, &code);
-    for (at, name) in ["jiter", "pydantic-core"].into_iter().enumerate() {
+    let names = ["jiter", "pydantic-core", "regex", "rpds-py"];
+    let found = sandbox::value_of(
+        PYTHON,
+        &format!("import importlib.metadata as m; [m.version(name) for name in {names:?}]"),
+    );
+    for (at, name) in names.into_iter().enumerate() {
         let version = found["value"][at]["value"].as_str().unwrap();
         assert!(list.contains(&format!("(\"{name}\", \"{version}\"")), "{name} {version}");
     }

@@ -30,6 +30,38 @@ fn a_program_finds_its_user_its_home_and_a_plain_linux() {
 }
 
 #[test]
+fn timers_send_signals_between_bytecodes_and_in_sleeps() {
+    all_true(&[
+        "import signal, time\ndef ring(number, frame): raise TimeoutError\nsignal.signal(signal.SIGALRM, ring); signal.setitimer(signal.ITIMER_REAL, 0.02)\ntry:\n  while True: pass\nexcept TimeoutError: found = True\nfound",
+        "import signal, time\ndef ring(number, frame): raise TimeoutError\nsignal.signal(signal.SIGALRM, ring); signal.setitimer(signal.ITIMER_REAL, 0.02); begin = time.monotonic()\ntry: time.sleep(5)\nexcept TimeoutError: found = time.monotonic() - begin < 4\nfound",
+        "import signal, time; seen = []; signal.signal(signal.SIGALRM, lambda *a: seen.append(1)); signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01); time.sleep(0.2); signal.setitimer(signal.ITIMER_REAL, 0); count = len(seen); time.sleep(0.05); count > 2 and len(seen) == count",
+        "import signal; [signal.alarm(5), 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 5, signal.alarm(0), signal.alarm(0), signal.getitimer(0)] == [0, True, 5, 0, (0.0, 0.0)]",
+        "import signal; seen = []; signal.signal(signal.SIGALRM, lambda *a: seen.append(1)); signal.setitimer(signal.ITIMER_REAL, 0.02); signal.pause(); seen == [1]",
+        "import signal\ntry: signal.pause()\nexcept RuntimeError as e: found = 'waits for ever' in str(e)\nfound",
+        "import signal\nfound = []\nfor bad in (lambda: signal.setitimer(7, 1), lambda: signal.setitimer(0, -1), lambda: signal.setitimer(0, float('nan')), lambda: signal.setitimer(0, 1e300)):\n  try: bad()\n  except signal.ItimerError: found.append(True)\nfound == [True] * 4",
+    ]);
+    assert_ends(
+        &sandbox::eval(PYTHON, "import signal; signal.setitimer(0, 0.01)\nwhile True: pass"),
+        &["exited 142"],
+    );
+    assert_ends(
+        &sandbox::eval(PYTHON, "import signal, time; signal.setitimer(0, 0.01); time.sleep(9)"),
+        &["exited 142"],
+    );
+}
+
+#[test]
+fn there_is_a_folder_of_devices_and_what_the_system_says_of_itself() {
+    all_true(&[
+        "import os; [os.path.isdir('/dev'), sorted(os.listdir('/dev')), [e.is_file() for e in os.scandir('/dev')][0]] == [True, ['null', 'random', 'stderr', 'stdin', 'stdout', 'urandom', 'zero'], False]",
+        "import platform; platform.freedesktop_os_release()['ID'] == 'dormouse'",
+        "f = open('/etc/os-release', 'rb'); a = f.read(4); f.seek(-1, 2); b = f.read(); f.seek(0); [a, b, len(f.read()) > 20, f.read()] == [b'NAME', b'\\n', True, b'']",
+        "import os\nfound = []\nfor path, flags in (('/dev', os.O_WRONLY), ('/etc/os-release', os.O_RDWR)):\n  try: os.open(path, flags)\n  except OSError as e: found.append(type(e).__name__)\nfound == ['IsADirectoryError', 'PermissionError']",
+        "import os; listed = [os.listdir('/dev') for _ in range(40)]; len(listed) == 40",
+    ]);
+}
+
+#[test]
 fn a_home_that_is_given_is_taken() {
     let mut request = sandbox::request(
         PYTHON,

@@ -112,3 +112,18 @@ fn who_listens_for_the_end_of_a_run_hears_of_that_run_alone() {
     assert_eq!(exception(&second).message, "second");
     assert_eq!(kept.call("process.on('exit', () => console.log('third'))").stdout.text, "third\n");
 }
+
+#[test]
+fn a_program_that_leaves_in_the_middle_of_its_tasks_takes_no_later_run_along() {
+    let mut kept = Kept::new(PYTHON);
+    for leaves in [
+        "import asyncio\nasync def leave(): raise SystemExit(4)\nasyncio.run(leave())",
+        "task = asyncio.create_task(leave())\nawait task",
+        "async def stop(): raise KeyboardInterrupt\nawait asyncio.gather(stop(), asyncio.sleep(9))",
+    ] {
+        kept.call(leaves);
+        let next = kept.call("n = 1\nawait asyncio.sleep(0.001)\nn + 1");
+        assert_eq!(value(&next)["value"], 2, "{leaves}");
+        assert_eq!(next.stderr.text, "", "{leaves}");
+    }
+}

@@ -163,6 +163,79 @@ fn a_source_distribution_is_built_and_installed() {
     world.end();
 }
 
+/// Another back end of the same project: an editable wheel names the folder of its source.
+const EDITABLE: &str = r#"
+def build_editable(folder, settings=None, metadata=None):
+    name = "own-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as wheel:
+        wheel.writestr("own.pth", os.getcwd() + "\n")
+        wheel.writestr("own-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: own\nVersion: 1.0\n")
+        wheel.writestr("own-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("own-1.0.dist-info/RECORD", "")
+    return name
+"#;
+
+#[test]
+fn projects_of_the_sandbox_are_installed_as_copies_or_where_they_lie() {
+    let text = backend("pass") + EDITABLE;
+    let mut world =
+        World::new(&[("pyproject.toml", PROJECT), ("backend.py", &text), ("own.py", "COUNT = 7\n")]);
+    for (path, content) in [("pyproject.toml", PROJECT), ("backend.py", &text), ("own.py", "COUNT = 8\n")] {
+        let path = format!("/workspace/lib/{path}");
+        let written =
+            world.call("sandbox_write", json!({"sandbox": "app", "path": path, "content": content}));
+        assert_eq!(written["error"], Json::Null, "{written}");
+    }
+    let copied = world.call("sandbox_install", json!({"sandbox": "app", "packages": ["./lib"]}));
+    assert_eq!(copied["installed"][0]["name"], "own", "{copied}");
+    assert_eq!(
+        world.value("import own; [own.COUNT, own.__file__.startswith('/workspace/.local/')]")[0]["value"],
+        8
+    );
+    // The same version again, from where it lies.
+    assert!(world.exec("(cd lib && pip install -e .)").contains("Successfully installed own-1.0"));
+    world.exec("echo 'COUNT = 9' > lib/own.py");
+    assert_eq!(
+        world.exec("python3 -c 'import own; print(own.COUNT, own.__file__)'"),
+        "9 /workspace/lib/own.py\n"
+    );
+    let url = "cat .local/lib/python3.14/site-packages/own-1.0.dist-info/direct_url.json";
+    assert!(world.exec(url).contains("\"editable\":true"));
+    for (packages, code) in [
+        ("./none", "not_found"),
+        ("/workspace/outputs", "args_invalid"),
+        ("git+https://h/own", "capability_unavailable"),
+    ] {
+        let refused = world.call("sandbox_install", json!({"sandbox": "app", "packages": [packages]}));
+        assert_eq!(refused["error"]["code"], code, "{refused}");
+    }
+    world.end();
+}
+
+/// A module is compiled when it is installed, again when it was changed, and not at all where it cannot be.
+#[test]
+fn what_is_installed_is_compiled() {
+    let files = [("pyproject.toml", PROJECT), ("backend.py", &backend("pass")), ("own.py", "COUNT = 7\n")];
+    let mut world = World::new(&files);
+    world.install();
+    let cached = "/workspace/.local/lib/python3.14/site-packages/__pycache__/own.cpython-314.pyc";
+    assert_eq!(world.value(&format!("import own; own.__cached__ == '{cached}' and own.COUNT")), 7);
+    let data = format!(
+        "import importlib.util as u; open('{cached}', 'rb').read()[:8] == u.MAGIC_NUMBER + b'\\3\\0\\0\\0'"
+    );
+    assert_eq!(world.value(&data), true);
+    world.exec("echo 'COUNT = 8' > .local/lib/python3.14/site-packages/own.py");
+    assert_eq!(world.exec("python3 -c 'import own; print(own.COUNT)'"), "8\n");
+    assert!(world.exec("pip uninstall -y own").contains("Successfully"));
+    assert_eq!(world.exec("ls -A .local/lib/python3.14/site-packages 2>/dev/null"), "");
+    world.end();
+    let files = [("pyproject.toml", PROJECT), ("backend.py", &backend("pass")), ("own.py", "no Python\n")];
+    let mut world = World::new(&files);
+    assert_eq!(world.install()["installed"][0]["name"], "own");
+    assert_eq!(world.value(&format!("import os; os.path.exists('{cached}')")), false);
+    world.end();
+}
+
 #[test]
 fn lng_31_a_build_sees_and_touches_nothing_of_the_sandbox_or_the_host() {
     let hook = r#"

@@ -32,8 +32,9 @@ pub(crate) fn another_build_among_others(language: &str) -> tempfile::TempDir {
         fs::create_dir_all(folder.path().join(&part)).expect("a folder can be made");
         for file in files.flatten().filter(|file| file.path().is_file()) {
             let copy = folder.path().join(&part).join(file.file_name());
-            // Somebody else's draft may be gone again.
-            let _ = fs::copy(file.path(), copy);
+            // A link where that is possible: a copy of all of it takes gigabytes for each test. Nobody writes into a file that
+            // is there. Somebody else's draft may be gone again.
+            let _ = fs::hard_link(file.path(), &copy).or_else(|_| fs::copy(file.path(), copy).map(drop));
         }
     }
     folder

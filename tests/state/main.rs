@@ -13,19 +13,24 @@
 //! | state that was changed | [`altered`], [`mended`] |
 //! | the next release: old guests, what is said, what is carried | [`released`] |
 //! | other builds of guests, what was lost, clocks that go on | [`upgraded`], [`lost`], [`clocks`] |
+//! | programs that wait | [`waiting`] |
 //! | room that is bounded and comes back | [`room`] |
 
 #![allow(clippy::unwrap_used, reason = "a test ends where an answer is not what it must be")]
 #![allow(clippy::print_stderr, reason = "what a system does not let a test do is said")]
 
 mod altered;
+mod background;
 mod cancelled;
 mod clocks;
+mod contract;
 mod damaged;
 mod disk;
 mod elsewhere;
+mod going;
 mod kept;
 mod kills;
+mod left;
 mod looked;
 mod lost;
 mod mended;
@@ -39,6 +44,7 @@ mod shared;
 mod stopped;
 mod unpaused;
 mod upgraded;
+mod waiting;
 
 use dormouse::wasm::{SavedInterpreter, Session, Settings, WasmProvider};
 use dormouse::{EvalRequest, GuestName, LineRequest, Outcome, Result};

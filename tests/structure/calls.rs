@@ -28,6 +28,7 @@ const CALLS: [(&str, &[&str]); 3] = [
             "sandbox_eval",
             "sandbox_exec",
             "sandbox_job",
+            "sandbox_run",
             "sandbox_install",
             "sandbox_vars",
             "sandbox_get_var",
@@ -92,6 +93,11 @@ fn sandbox() -> Script {
         ("sandbox_exec", json!({"sandbox": "work", "command": "seq 3 | tee numbers.txt | wc -l"})),
         ("sandbox_exec", json!({"sandbox": "work", "command": "echo done", "background": true})),
         ("sandbox_job", json!({"sandbox": "work", "action": "wait", "job": "JOB"})),
+        (
+            "sandbox_eval",
+            json!({"sandbox": "work", "code": "import asyncio\nawait asyncio.sleep(0.1)\n6 * 7", "background": true}),
+        ),
+        ("sandbox_run", json!({"run": "RUN", "action": "wait"})),
         ("sandbox_install", json!({"sandbox": "work", "packages": ["attrs"]})),
         ("sandbox_eval", json!({"sandbox": "work", "code": "prices = {'tea': 3, 'coffee': 4}"})),
         ("sandbox_vars", json!({"sandbox": "work"})),
@@ -233,7 +239,7 @@ impl Names {
     fn of(host: &Path) -> Self {
         let regex = |text| Regex::new(text).expect("a pattern");
         Self {
-            ids: regex(r"\b(sb|sprite|ckpt|job|fork|step)-([a-z0-9]{8,26})\b"),
+            ids: regex(r"\b(sb|sprite|ckpt|job|run|fork|step)-([a-z0-9]{8,26})\b"),
             times: regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"),
             durations: regex(r"\b\d+(\.\d+)? ?(ms|s)\b"),
             seen: Vec::new(),
@@ -320,12 +326,13 @@ fn written(profile: &str, script: &Script, texts: bool) -> Vec<(&'static str, St
     assert_eq!(called, there, "the script of `{profile}` calls every tool");
     let mut names = Names::of(host.path());
     let mut shown: Vec<(&'static str, String)> = Vec::new();
-    let (mut checkpoint, mut job) = (String::new(), String::new());
+    let (mut checkpoint, mut job, mut run) = (String::new(), String::new(), String::new());
     for (number, (tool, arguments)) in (2..).zip(script) {
         let asked = arguments
             .to_string()
             .replace("CHECKPOINT", &checkpoint)
             .replace("JOB", &job)
+            .replace("RUN", &run)
             .replace("HOST", folder);
         let asked: Json = serde_json::from_str(&asked).expect("JSON");
         let result = wire.call(number, tool, asked.clone());
@@ -339,6 +346,9 @@ fn written(profile: &str, script: &Script, texts: bool) -> Vec<(&'static str, St
         }
         if let Some(id) = answer["job_id"].as_str() {
             job = id.to_owned();
+        }
+        if let Some(id) = answer["run_id"].as_str() {
+            run = id.to_owned();
         }
         if shown.iter().any(|(known, _)| known == tool) {
             assert_ne!(result["isError"], true, "{tool} {asked}: {answer}");

@@ -7,9 +7,10 @@ use dormouse_tests::binary;
 use super::calls::hold;
 
 /// The commands of each page, with those below them.
-const PAGES: [(&str, &[&str]); 4] = [
-    ("cli.md", &["", "eval", "repl", "run", "state", "guests", "doctor", "completions"]),
+const PAGES: [(&str, &[&str]); 5] = [
+    ("cli.md", &["", "eval", "repl", "run", "state", "net", "guests", "doctor", "completions"]),
     ("cli-sandbox.md", &["sandbox"]),
+    ("cli-runs.md", &["runs"]),
     ("cli-servers.md", &["mcp", "serve"]),
     ("cli-scenario.md", &["scenario"]),
 ];

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::{name, read, root};
 
 /// What each crate of ours may use of ours.
-const OURS: [(&str, &[&str]); 33] = [
+const OURS: [(&str, &[&str]); 35] = [
     ("dormouse-types", &[]),
     ("dormouse-files", &["dormouse-types"]),
     ("dormouse-core", &["dormouse-files", "dormouse-types"]),
@@ -20,9 +20,11 @@ const OURS: [(&str, &[&str]); 33] = [
     ("dormouse-archives", &["dormouse-core"]),
     ("dormouse-tools", &["dormouse-archives", "dormouse-core"]),
     ("dormouse-mcp", &["dormouse-core", "dormouse-tools"]),
+    ("dormouse-connect", &["dormouse-core", "dormouse-http", "dormouse-sources", "dormouse-tools"]),
     ("dormouse-containers", &["dormouse-core", "dormouse-files"]),
     ("dormouse-docker", &["dormouse-containers", "dormouse-core", "dormouse-files"]),
     ("dormouse-kubernetes", &["dormouse-containers", "dormouse-core"]),
+    ("dormouse-egress", &["dormouse-core"]),
     ("dormouse-http", &["dormouse-core"]),
     ("dormouse-git", &["dormouse-core", "dormouse-http"]),
     ("dormouse-models", &["dormouse-core", "dormouse-http"]),
@@ -37,7 +39,9 @@ const OURS: [(&str, &[&str]); 33] = [
         "dormouse-cli",
         &[
             "dormouse-sandbox",
+            "dormouse-connect",
             "dormouse-docker",
+            "dormouse-egress",
             "dormouse-git",
             "dormouse-kubernetes",
             "dormouse-mcp",
@@ -55,7 +59,7 @@ const OURS: [(&str, &[&str]); 33] = [
     ("dormouse-test-engine", &["dormouse-chores"]),
     ("dormouse-guests", &["dormouse-chores"]),
     ("dormouse-precompile", &["dormouse-wasm"]),
-    ("dormouse-suites", &["dormouse-sandbox", "dormouse-chores", "dormouse-guests"]),
+    ("dormouse-suites", &["dormouse-sandbox", "dormouse-chores", "dormouse-connect", "dormouse-guests"]),
     // Of `dormouse-core` the features (tests/Cargo.toml), and how tests wait.
     (
         "dormouse-tests",
@@ -117,7 +121,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Who may use a library that belongs to one crate.
-const THEIRS: [(&str, &[&str]); 32] = [
+const THEIRS: [(&str, &[&str]); 36] = [
     ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
@@ -127,12 +131,12 @@ const THEIRS: [(&str, &[&str]); 32] = [
     ("jsonschema", &["dormouse-sources"]),
     ("maud", &["dormouse-scenario"]),
     ("quick-junit", &["dormouse-scenario"]),
-    ("serde-saphyr", &["dormouse-scenario"]),
+    ("serde-saphyr", &["dormouse-connect", "dormouse-scenario"]),
     ("wasmtime-wizer", &["dormouse-precompile"]),
     ("wasmtime", &["dormouse-wasm", "dormouse-precompile"]),
     ("wasmtime-wasi", &["dormouse-wasm", "dormouse-precompile"]),
     ("cap-std", &["dormouse-cli", "dormouse-tools", "dormouse-wasm"]),
-    ("rusqlite", &["dormouse-store"]),
+    ("rusqlite", &["dormouse-connect", "dormouse-store"]),
     ("zstd", &["dormouse-store"]),
     // Untrusted archives are read in one place; the engine's own are tars as well.
     ("tar", &["dormouse-archives", "dormouse-containers", "dormouse-docker"]),
@@ -140,15 +144,27 @@ const THEIRS: [(&str, &[&str]); 32] = [
     ("zip", &["dormouse-archives"]),
     (
         "reqwest",
-        &["dormouse-git", "dormouse-http", "dormouse-models", "dormouse-packages", "dormouse-sources"],
+        &[
+            "dormouse-connect",
+            "dormouse-git",
+            "dormouse-http",
+            "dormouse-models",
+            "dormouse-packages",
+            "dormouse-sources",
+        ],
     ),
-    ("rustls", &["dormouse-http"]),
+    ("rustls", &["dormouse-egress", "dormouse-http"]),
+    // What sandboxes ask of the network is spoken here, over addresses that were checked.
+    ("idna", &["dormouse-egress"]),
+    ("rustls-native-certs", &["dormouse-egress"]),
+    ("tokio-rustls", &["dormouse-egress"]),
+    ("zeroize", &["dormouse-egress"]),
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),
     ("pubgrub", &["dormouse-packages"]),
     ("rmcp", &["dormouse-mcp", "dormouse-tests"]),
     ("axum", &["dormouse-mcp", "dormouse-rest", "dormouse-tests"]),
-    ("hyper", &["dormouse-rest", "dormouse-benches"]),
+    ("hyper", &["dormouse-egress", "dormouse-rest", "dormouse-benches"]),
     ("clap", PROGRAMS),
     ("tracing-appender", &["dormouse-cli"]),
     ("tracing-subscriber", &["dormouse-cli"]),

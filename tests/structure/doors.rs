@@ -15,7 +15,7 @@ use super::{files, name, read, root};
 /// there is none.
 struct Elsewhere(&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
 
-const NAMES: [Elsewhere; 35] = [
+const NAMES: [Elsewhere; 36] = [
     Elsewhere("run_lint", "", &[], ""),
     Elsewhere("run_tests", "", &[], ""),
     Elsewhere("run_typecheck", "", &[], ""),
@@ -130,6 +130,7 @@ const NAMES: [Elsewhere; 35] = [
     Elsewhere("sandbox_reset", "sandbox reset", &[], "reset"),
     Elsewhere("sandbox_restore", "sandbox restore", &[("checkpoint_id", "<CHECKPOINT>")], "restore"),
     Elsewhere("sandbox_resume", "sandbox resume", &[], "resume"),
+    Elsewhere("sandbox_run", "", &[], ""),
     Elsewhere("sandbox_stop", "sandbox stop", &[], "stop"),
     Elsewhere("sandbox_sub_agent", "", &[], ""),
     Elsewhere("sandbox_upload", "sandbox cp", &[("path", "<TO>")], "upload"),
@@ -318,8 +319,8 @@ fn section(tool: &Tool, elsewhere: &Elsewhere, packages: &Packages, helps: &mut 
         return text;
     }
     text.push_str("\n| argument | default | from, to | Python | TypeScript | command line |\n| --- | --- | --- | --- | --- | --- |\n");
-    // What only operators of a server decide of runs in a process.
-    let decided = ["allow_writes", "allow_network"];
+    // What only operators of a server decide of runs in a process, and runs that outlive a call, which packages do not have.
+    let decided = ["allow_writes", "allow_network", "background"];
     for (argument, schema) in own {
         let (python, typescript) = (in_python.contains(argument), in_typescript.contains(argument));
         assert_eq!(python, typescript, "{}: `{argument}` in one package alone", tool.name);

@@ -32,6 +32,50 @@ impl Later {
         Self(place)
     }
 
+    /// With the old guest of a language alone, in the form of contract 0.3.0: without the doors of programs that wait. It has to be
+    /// compiled. [`Later::renew`] gives the folder the new guest.
+    ///
+    /// # Panics
+    /// When the guest has not been built.
+    #[must_use]
+    pub fn of_contract_0_3_0(language: &str) -> Self {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let into = place.path().join("guests").join(language);
+        fs::create_dir_all(&into).expect("a folder can be made");
+        let mut component = fs::read(component(language)).expect("the guest has been built");
+        // Names of the same length, so that every size in the component stays right.
+        replace(&mut component, b"dormouse:sandbox/waiting@0.3.1", b"dormouse:sandbox/no-wait@0.3.0");
+        for name in ["host", "interpreter", "state", "programs"] {
+            let name = |version: &str| format!("dormouse:sandbox/{name}@{version}").into_bytes();
+            replace(&mut component, &name("0.3.1"), &name("0.3.0"));
+        }
+        let mut record = record(language);
+        record["package"] = Json::from("dormouse:sandbox@0.3.0");
+        write(&into, "1", &component, record);
+        Self(place)
+    }
+
+    /// Makes the guest that is current in the user's cache folder the current one here.
+    ///
+    /// # Panics
+    /// When a file cannot be written.
+    pub fn renew(&self, language: &str) {
+        let into = self.path().join("guests").join(language);
+        let component = fs::read(component(language)).expect("the guest has been built");
+        write(&into, "2", &component, record(language));
+        let artifacts = self.path().join("artifacts");
+        let from = Settings::default_cache().expect("a cache").join("artifacts");
+        for file in fs::read_dir(from).expect("guests have been compiled").flatten() {
+            let name = file.file_name();
+            if name.to_string_lossy().starts_with(&sum(&record(language))[..NAMED]) {
+                let into = artifacts.join(name);
+                fs::hard_link(file.path(), &into)
+                    .or_else(|_| fs::copy(file.path(), &into).map(drop))
+                    .expect("a file can be copied");
+            }
+        }
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -85,6 +129,29 @@ impl Later {
 fn key(language: &str) -> String {
     let folder = Settings::default_cache().expect("a cache").join("guests").join(language);
     fs::read_to_string(folder.join("current")).expect("the guest has been built").trim().to_owned()
+}
+
+fn component(language: &str) -> PathBuf {
+    let folder = Settings::default_cache().expect("a cache").join("guests").join(language);
+    folder.join(key(language)).with_extension("wasm")
+}
+
+/// Writes a guest, which is the current one from here on.
+fn write(folder: &Path, key: &str, component: &[u8], mut record: Json) {
+    let sum: String = Sha256::digest(component).iter().map(|byte| format!("{byte:02x}")).collect();
+    record["sha256"] = Json::from(sum);
+    fs::write(folder.join(key).with_extension("wasm"), component).expect("a file can be written");
+    fs::write(folder.join(key).with_extension("json"), record.to_string()).expect("a file can be written");
+    fs::write(folder.join("current"), key).expect("a file can be written");
+}
+
+fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
+    assert_eq!(old.len(), new.len());
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(old.len()).position(|window| window == old) {
+        bytes[at + found..at + found + old.len()].copy_from_slice(new);
+        at += found + old.len();
+    }
 }
 
 fn record(language: &str) -> Json {

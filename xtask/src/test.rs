@@ -60,6 +60,8 @@ pub(crate) enum Phase {
     McpConformance,
     /// Packages of three registries, used inside a project
     Packages,
+    /// Programs that call tools of real MCP servers, run straight and moved wherever they wait
+    Tools,
     /// What people install is made, unpacked on a clean prefix, and used there
     Dist,
     /// Three minutes of torture: servers that are killed, full disks, clocks that are set
@@ -69,7 +71,7 @@ pub(crate) enum Phase {
 }
 
 /// What runs when no phase is named: all but `kubernetes`; the abuse cases are among the Rust tests.
-const DEFAULT: [Phase; 23] = [
+const DEFAULT: [Phase; 24] = [
     Phase::Fmt,
     Phase::Check,
     Phase::Guests,
@@ -84,6 +86,7 @@ const DEFAULT: [Phase; 23] = [
     Phase::Inspector,
     Phase::McpConformance,
     Phase::Packages,
+    Phase::Tools,
     Phase::Cpython,
     Phase::Test262,
     Phase::Node,
@@ -211,6 +214,7 @@ fn one(phase: Phase, containers: &mut Containers) -> Result<Outcome> {
         Phase::Inspector => suite("inspector"),
         Phase::McpConformance => suite("mcp-conformance"),
         Phase::Packages => suite("packages"),
+        Phase::Tools => suite("tools"),
         Phase::Dist => dist::trial(),
         // What containers among them show is looked at by hand: docs/decisions/durability.md.
         Phase::Torture => torture::run(&["--containers=no", "--minutes=3"].map(str::to_owned)),

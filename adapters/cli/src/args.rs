@@ -2,14 +2,17 @@
 
 mod capacity;
 mod clients;
+mod connect;
 mod dashes;
 mod docker;
 mod eval;
 mod git;
 mod image;
 mod model;
+mod net;
 mod packages;
 mod quota;
+mod runs;
 mod sandbox;
 mod scenario;
 mod state;
@@ -26,13 +29,16 @@ use crate::broker::Task;
 
 pub(crate) use self::capacity::CapacityArgs;
 pub(crate) use self::clients::{Client, ClientArgs, ClientCommand, InstallArgs};
+pub(crate) use self::connect::ConnectArgs;
 pub(crate) use self::docker::DockerArgs;
 pub(crate) use self::eval::{BoundArgs, EvalArgs};
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::image::ImageArgs;
 pub(crate) use self::model::ModelArgs;
+pub(crate) use self::net::{NetCheckArgs, NetCommand};
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;
+pub(crate) use self::runs::{AnswerArgs, RunsCommand, StartArgs};
 pub(crate) use self::sandbox::{ExecArgs, GivenArgs, SandboxCommand, SkillArgs, StateArgs};
 pub(crate) use self::scenario::{
     CheckArgs, SandboxArgs, ScenarioArgs, ScenarioCommand, ScenarioFile, SourceArgs, scenario_tools,
@@ -144,6 +150,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SandboxCommand,
     },
+    /// Start, look after, answer and end programs that outlive their call
+    #[command(after_help = runs::EXAMPLES)]
+    Runs {
+        #[command(flatten)]
+        state: StateArgs,
+        #[command(subcommand)]
+        command: RunsCommand,
+    },
     /// Inspect the state folder, and bring it to this release
     #[command(after_help = state::EXAMPLES)]
     State {
@@ -173,6 +187,12 @@ pub(crate) enum Command {
     Scenario {
         #[command(subcommand)]
         command: ScenarioCommand,
+    },
+    /// Say what the rules of the network allow
+    #[command(after_help = net::EXAMPLES)]
+    Net {
+        #[command(subcommand)]
+        command: NetCommand,
     },
     /// List, locate and build the interpreters
     Guests {
@@ -326,8 +346,8 @@ pub(crate) struct CeilingArgs {
 #[derive(Args, Debug, Default)]
 pub(crate) struct McpArgs {
     /// The set of tools to offer: `sandbox` (sandbox_eval and its siblings), `eval` (framework__eval: PHP in the project),
-    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests); or
-    /// several, separated by commas, such as `sprites,rlm`
+    /// `sprites` (sprite_create and its siblings), `rlm` (rlm_exec and its siblings), `codegen` (Read, Edit, Bash, run_tests), `code`
+    /// (sandbox_code, whose programs call the tools of connected servers); or several, separated by commas, such as `sprites,rlm`
     #[arg(long, value_name = "LIST", default_value = "sandbox")]
     pub(crate) profile: String,
     /// Mount a host folder into every run; can be repeated
@@ -386,6 +406,8 @@ pub(crate) struct McpArgs {
     pub(crate) image: ImageArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
     #[command(flatten)]
     pub(crate) packages: PackageArgs,
     #[command(flatten)]

@@ -8,9 +8,11 @@ mod guests;
 mod health;
 mod manual;
 mod mcp;
+mod net;
 mod once;
 mod repl;
 mod run;
+mod runs;
 mod sandbox;
 mod scenario;
 mod serve;
@@ -29,6 +31,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
     let done = match command {
         Command::Eval(arguments) => eval::run(&place, arguments),
         Command::Sandbox { state, command } => sandbox::run(&place, &state, command),
+        Command::Runs { state, command } => runs::run(&place, &state, command),
         Command::State { folder, command } => state::run(&place, &folder, &command),
         Command::Repl(arguments) => repl::run(&place, arguments),
         Command::Run(arguments) => run::run(&place, arguments),
@@ -36,6 +39,7 @@ pub(crate) fn run(Arguments { place, command }: Arguments) -> u8 {
         Command::Mcp { arguments, command: None } => mcp::run(&place, &arguments),
         Command::Serve(arguments) => serve::run(&place, &arguments),
         Command::Scenario { command } => scenario::run(&place, command),
+        Command::Net { command } => net::run(&command),
         Command::Guests { command } => guests::run(&place, &command),
         Command::Doctor { json, docker } => doctor::run(&place, json, &docker),
         Command::Broker { task } => return broker::run(task),

@@ -11,7 +11,7 @@ mod table;
 mod value;
 
 pub(crate) use live::Live;
-pub(crate) use pretty::{Lasting, Null, View, error, outcome, recovered, size};
+pub(crate) use pretty::{Lasting, Null, View, error, outcome, raised, recovered, size};
 pub(crate) use table::{Row, table};
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};

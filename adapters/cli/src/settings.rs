@@ -1,5 +1,6 @@
 //! The checked meaning of the command line: every option is read, every default decided, in this one place.
 
+pub(crate) mod connect;
 pub(crate) mod docker;
 pub(crate) mod exceptions;
 pub(crate) mod git;
@@ -35,10 +36,11 @@ pub(crate) use exceptions::Exceptions;
 pub(crate) use given::{Checked, Given, checked, given};
 pub(crate) use serve::{Serve, serve};
 
+use self::connect::Connected;
 use self::wall::{Confined, Further};
 use crate::args::{
-    BoundArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs, SkillArgs,
-    StateArgs,
+    BoundArgs, ConnectArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs,
+    SkillArgs, StateArgs,
 };
 
 /// What `eval` shall do.
@@ -53,6 +55,8 @@ pub(crate) struct Eval {
     pub(crate) exceptions: Exceptions,
     /// Whether a null value is shown even where nobody looks.
     pub(crate) show_null: bool,
+    /// The servers whose tools it can call.
+    pub(crate) connect: ConnectArgs,
 }
 
 /// Whether lifting the guards has been confirmed already.
@@ -97,6 +101,8 @@ pub(crate) struct Mcp {
     pub(crate) host: HostFolders,
     /// The language model that calls may use, if there is one, and what each may spend.
     pub(crate) model: (Option<Arc<dyn Model>>, ModelBudget),
+    /// The servers whose tools programs can call.
+    pub(crate) connected: Option<Connected>,
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
@@ -220,7 +226,8 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let context = RunContext { limits, grants, bounds, ..RunContext::default() };
     let mut request = EvalRequest { name, allow_eval, context, ..EvalRequest::new(language, code) };
     request.context.grants.arguments = words;
-    Ok(Eval { request, policy, unguarded, exceptions, show_null: arguments.show_null })
+    let (show_null, connect) = (arguments.show_null, arguments.connect);
+    Ok(Eval { request, policy, unguarded, exceptions, show_null, connect })
 }
 
 /// What the arguments of `run` mean. Reads the program.
@@ -243,7 +250,12 @@ pub(crate) fn mcp(arguments: &McpArgs) -> Result<Mcp> {
 }
 
 /// The same for another command, with what it needs besides.
-pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
+pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
+    let connected = connect::read(&arguments.connect)?;
+    if let Some(connected) = &connected {
+        further.programs.extend(connected.programs());
+        further.connects |= connected.is_remote();
+    }
     let policy = given::policy(arguments)?;
     let capacity = &arguments.capacity;
     let writes = arguments.allow_writes;
@@ -302,6 +314,7 @@ pub(crate) fn tools(arguments: &McpArgs, further: Further) -> Result<Mcp> {
         toolset,
         host,
         model,
+        connected,
         packages,
         remotes,
         rules,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use dormouse_core::sandbox::Owner;
-use dormouse_core::{Error, ErrorCode};
+use dormouse_core::{Approver, Error, ErrorCode};
 use dormouse_tools::resource::{Artifact, Resource, TEMPLATE};
 use dormouse_tools::surface::ending;
 use dormouse_tools::{CallContext, Reply, Surface, ToolSpec};
@@ -22,6 +22,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use crate::asking::Asking;
 use crate::long::Apart;
 use crate::order::in_order;
 use crate::progress::{self, Written};
@@ -66,18 +67,17 @@ impl Handler {
         &self,
         name: &str,
         arguments: JsonObject,
+        approver: Option<Arc<dyn Approver>>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Error> {
-        let owner = owner(context);
-        let model = sampling::model(context);
+        let caller =
+            CallContext { model: sampling::model(context), approver, ..CallContext::of(owner(context)) };
         let Some(token) = context.meta.get_progress_token() else {
-            let run = self.surface.call(name, arguments, CallContext { owner, output: None, model });
-            return in_order(context, run).await;
+            return in_order(context, self.surface.call(name, arguments, caller)).await;
         };
         let written = Arc::new(Written::default());
         let total = self.surface.time_limit(name, &arguments);
-        let run =
-            self.surface.call(name, arguments, CallContext { owner, output: Some(written.clone()), model });
+        let run = self.surface.call(name, arguments, CallContext { output: Some(written.clone()), ..caller });
         tokio::select! {
             reply = in_order(context, run) => reply,
             () = progress::notify(context.peer.clone(), token, total, written) => Err(cancelled()),
@@ -151,12 +151,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = apart(&context).or(request.arguments).unwrap_or_default();
+        let asking = Asking::of(&context, &request.name, request.input_responses);
         // Cancelling drops the call, and with it the sandbox.
         let reply = tokio::select! {
             biased;
             () = context.ct.cancelled() => Err(cancelled()),
             () = self.closing.cancelled() => self.surface.refuse_at_end(&request.name),
-            reply = self.call(&request.name, arguments, &context) => reply,
+            question = asking.question() => return Ok(question.into()),
+            reply = self.call(&request.name, arguments, asking.approver(), &context) => reply,
         };
         match reply {
             Ok(reply) => Ok(result(reply).into()),
@@ -276,7 +278,7 @@ fn result(reply: Reply) -> CallToolResult {
 }
 
 /// Whether the client asks for what lists say since 2026: for how long, and for whom, they may be kept.
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 

@@ -11,9 +11,11 @@
 //! | in which order requests begin | `order` |
 //! | requests to the surface, answers back | [`Handler`], `progress` |
 //! | the model that a client offers, and its roots | `sampling`, `roots` |
+//! | asking the person at the client | `asking` |
 //! | the life of a connection | [`serve()`] |
 //! | the same handler behind HTTP | [`http()`] |
 
+mod asking;
 #[doc(hidden)]
 pub mod fuzz;
 mod handler;

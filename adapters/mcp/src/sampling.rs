@@ -81,9 +81,9 @@ impl ClientModel {
         let request = ServerRequest::CreateMessageRequest(CreateMessageRequest::new(params));
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| failed(&error))?;
-        let mut pending = Pending { peer: self.peer.clone(), id: Some(handle.id.clone()) };
+        let mut pending = Pending::of(&self.peer, &handle.id);
         let answer = handle.await_response().await;
-        pending.id = None;
+        pending.is_answered();
         match answer {
             Ok(ClientResult::CreateMessageResult(result)) => Ok(*result),
             Ok(_) => Err(unavailable("the client answered in another form than asked")),
@@ -93,9 +93,21 @@ impl ClientModel {
 }
 
 /// A question that the client has not answered. Dropped, it takes the question back.
-struct Pending {
+pub(crate) struct Pending {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
+}
+
+impl Pending {
+    /// The question of this number.
+    pub(crate) fn of(peer: &Peer<RoleServer>, id: &RequestId) -> Self {
+        Self { peer: peer.clone(), id: Some(id.clone()) }
+    }
+
+    /// It is answered.
+    pub(crate) fn is_answered(&mut self) {
+        self.id = None;
+    }
 }
 
 impl Drop for Pending {

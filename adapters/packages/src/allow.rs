@@ -1,6 +1,7 @@
 //! Which packages the operator allows.
 
 use dormouse_core::packages::PackageManager;
+use dormouse_core::pattern::fits;
 use dormouse_core::{Error, ErrorCode, Result};
 
 /// Names of packages, exact or with `*` for any characters. An entry may begin with `pip:` or `npm:`; else it holds for
@@ -43,8 +44,8 @@ impl AllowList {
     pub(crate) fn allows(&self, manager: PackageManager, name: &str) -> bool {
         let of_this = self.0.iter().filter(|(only, _)| only.is_none_or(|only| only == manager));
         of_this.into_iter().any(|(_, pattern)| match manager {
-            PackageManager::Pip => glob(normal(pattern).as_bytes(), normal(name).as_bytes()),
-            PackageManager::Npm => glob(pattern.as_bytes(), name.as_bytes()),
+            PackageManager::Pip => fits(&normal(pattern), &normal(name)),
+            PackageManager::Npm => fits(pattern, name),
         })
     }
 
@@ -67,25 +68,6 @@ impl AllowList {
 
 fn normal(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '.'], "-")
-}
-
-/// Whether a text fits a pattern in which `*` stands for any characters. Linear in both but for the last star.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut at, mut read, mut star) = (0, 0, None);
-    while read < text.len() {
-        if pattern.get(at) == Some(&b'*') {
-            star = Some((at, read));
-            at += 1;
-        } else if pattern.get(at) == Some(&text[read]) {
-            (at, read) = (at + 1, read + 1);
-        } else if let Some((after, from)) = star {
-            star = Some((after, from + 1));
-            (at, read) = (after + 1, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]

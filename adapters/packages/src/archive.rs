@@ -4,6 +4,7 @@
 //! ([`dormouse_archives`]).
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 
 use dormouse_archives::{Entry, Kind, MAX_ENTRIES, Rules, TAR_BLOCKS, Zip, file_above, gunzipped, tar};
 use dormouse_core::{Error, ErrorCode, GuestPath, Result};
@@ -52,22 +53,28 @@ pub(crate) fn wheel_file(name: &str, packed: &[u8], wanted: &str, most: u64) -> 
     found.ok_or_else(|| package.refused(wanted, "is missing"))
 }
 
+/// Reads a source distribution of Python by the end of its name: as [`tarball`], a zip or a tar.bz2 too.
+pub(crate) fn source(name: &str, packed: &[u8], room: u64) -> Result<Vec<Unpacked>> {
+    let package = Package(name);
+    let mut collector = Collector::new(&package, room);
+    if name.ends_with(".zip") {
+        Zip::open(packed, &package)?.each(|entry| collector.below_folder(entry))?;
+        return collector.checked();
+    }
+    if name.ends_with(".tar.bz2") {
+        let plain =
+            bzip2::read::MultiBzDecoder::new(packed).take(room.saturating_add(TAR_BLOCKS).saturating_add(1));
+        tar(plain, &package, |entry| collector.below_folder(entry))?;
+        return collector.checked();
+    }
+    tarball(name, packed, room)
+}
+
 /// Reads a package of npm: a tar.gz whose files lie in one folder, which is taken off.
 pub(crate) fn tarball(name: &str, packed: &[u8], room: u64) -> Result<Vec<Unpacked>> {
     let package = Package(name);
     let mut collector = Collector::new(&package, room);
-    tar(gunzipped(packed, room.saturating_add(TAR_BLOCKS)), &package, |entry| {
-        let path = entry.name.clone();
-        let below = path.trim_start_matches("./").split_once('/').map_or("", |(_, below)| below);
-        match entry.kind {
-            Kind::Folder if below.trim_matches('/').is_empty() => collector.count(),
-            Kind::Folder => collector.folder(below),
-            Kind::File if path.starts_with('/') || path.split('/').next() == Some("..") => {
-                Err(package.refused(&path, "has a path that is not taken"))
-            }
-            Kind::File => collector.file(below, entry),
-        }
-    })?;
+    tar(gunzipped(packed, room.saturating_add(TAR_BLOCKS)), &package, |entry| collector.below_folder(entry))?;
     collector.checked()
 }
 
@@ -75,6 +82,20 @@ impl<'a> Collector<'a> {
     fn new(package: &'a Package<'a>, room: u64) -> Self {
         let (names, folded) = (BTreeSet::new(), BTreeSet::new());
         Self { package, files: Vec::new(), names, folded, entries: 0, left: room }
+    }
+
+    /// An entry whose first folder is taken off.
+    fn below_folder(&mut self, entry: &mut Entry<'_>) -> Result<()> {
+        let path = entry.name.clone();
+        let below = path.trim_start_matches("./").split_once('/').map_or("", |(_, below)| below);
+        match entry.kind {
+            Kind::Folder if below.trim_matches('/').is_empty() => self.count(),
+            Kind::Folder => self.folder(below),
+            Kind::File if path.starts_with('/') || path.split('/').next() == Some("..") => {
+                Err(self.package.refused(&path, "has a path that is not taken"))
+            }
+            Kind::File => self.file(below, entry),
+        }
     }
 
     fn count(&mut self) -> Result<()> {
@@ -152,5 +173,33 @@ impl Rules for Package<'_> {
 
     fn takes_contiguous(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn sources_are_read_whatever_packs_them() {
+        let file = (b"pyproject.toml", b"[project]\n");
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        zip.start_file("own-1.0/pyproject.toml", zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(file.1).unwrap();
+        let zip = zip.finish().unwrap().into_inner();
+        let mut tar = tar::Builder::new(bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast()));
+        let mut header = tar::Header::new_gnu();
+        header.set_size(file.1.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, "own-1.0/pyproject.toml", &file.1[..]).unwrap();
+        let tar = tar.into_inner().unwrap().finish().unwrap();
+        for (name, packed) in [("own-1.0.zip", &zip), ("own-1.0.tar.bz2", &tar)] {
+            let files = source(name, packed, 100).unwrap();
+            assert_eq!((files[0].path.as_bytes(), &files[0].bytes[..]), (&file.0[..], &file.1[..]), "{name}");
+            assert!(source(name, packed, 5).is_err(), "{name}");
+            assert!(source(name, &packed[..packed.len() / 2], 100).is_err(), "{name}");
+        }
     }
 }

@@ -169,6 +169,22 @@ impl Source {
         .await?
     }
 
+    /// What was made here and kept under a key.
+    pub(crate) async fn kept(&self, key: &str) -> Option<Vec<u8>> {
+        let key = key.to_owned();
+        self.cached(move |cache| cache.page(&key)).await.map(|kept| kept.body)
+    }
+
+    /// Keeps what was made here.
+    pub(crate) async fn keep(&self, key: &str, made: Vec<u8>) {
+        let key = key.to_owned();
+        self.cached(move |cache| {
+            cache.keep_page(&key, "", "", &made);
+            Some(())
+        })
+        .await;
+    }
+
     /// Removes what the cache has no room for.
     pub(crate) async fn tidy(&self) {
         if let Some(cache) = self.cache.clone() {

@@ -177,6 +177,34 @@ class DormouseVerbs:
         answer: answers.ListAnswer = self._call("sandbox_list", asked)
         return answer
 
+    def run(
+        self,
+        *,
+        run: Optional[str] = None,
+        action: Optional[Literal["get", "wait", "cancel", "list"]] = None,
+        timeout_ms: Optional[int] = None,
+    ) -> answers.RunAnswer:
+        """Looks after programs that sandbox_eval started with `background`: `get` says where one is, `wait` waits for
+        its end or until somebody has to allow one of its calls, `cancel` ends it, `list` lists all. Such a program
+        goes on when the server is restarted; while it waits it takes no memory, and its sandbox runs nothing else in
+        its language. Call `wait` again until `state` is `done`, `failed` or `cancelled`.
+
+        `run`: The run's id, as sandbox_eval told it. Not for `list`.
+
+        `action`: What to do: `get` (default), `wait`, `cancel` or `list`.
+
+        `timeout_ms`: How long `wait` waits, in milliseconds. Default 30000. The run continues afterwards.
+        """
+        asked: Dict[str, Any] = {}
+        if run is not None:
+            asked["run"] = run
+        if action is not None:
+            asked["action"] = action
+        if timeout_ms is not None:
+            asked["timeout_ms"] = timeout_ms
+        answer: answers.RunAnswer = self._call("sandbox_run", asked)
+        return answer
+
 
 class SandboxVerbs:
     """The tools that are about one persistent sandbox."""
@@ -1078,6 +1106,34 @@ class AsyncDormouseVerbs:
         answer: answers.ListAnswer = await self._call("sandbox_list", asked)
         return answer
 
+    async def run(
+        self,
+        *,
+        run: Optional[str] = None,
+        action: Optional[Literal["get", "wait", "cancel", "list"]] = None,
+        timeout_ms: Optional[int] = None,
+    ) -> answers.RunAnswer:
+        """Looks after programs that sandbox_eval started with `background`: `get` says where one is, `wait` waits for
+        its end or until somebody has to allow one of its calls, `cancel` ends it, `list` lists all. Such a program
+        goes on when the server is restarted; while it waits it takes no memory, and its sandbox runs nothing else in
+        its language. Call `wait` again until `state` is `done`, `failed` or `cancelled`.
+
+        `run`: The run's id, as sandbox_eval told it. Not for `list`.
+
+        `action`: What to do: `get` (default), `wait`, `cancel` or `list`.
+
+        `timeout_ms`: How long `wait` waits, in milliseconds. Default 30000. The run continues afterwards.
+        """
+        asked: Dict[str, Any] = {}
+        if run is not None:
+            asked["run"] = run
+        if action is not None:
+            asked["action"] = action
+        if timeout_ms is not None:
+            asked["timeout_ms"] = timeout_ms
+        answer: answers.RunAnswer = await self._call("sandbox_run", asked)
+        return answer
+
 
 class AsyncSandboxVerbs:
     """The tools that are about one persistent sandbox."""
@@ -1820,6 +1876,8 @@ ROUTES = {
     "sandbox_eval": ("POST", "/api/sandboxes/{sandbox}/eval"),
     "sandbox_exec": ("POST", "/api/sandboxes/{sandbox}/exec"),
     "sandbox_job": ("POST", "/api/sandboxes/{sandbox}/jobs"),
+    "runs": ("POST", "/api/runs"),
+    "sandbox_run": ("POST", "/api/runs/{run}"),
     "sandbox_install": ("POST", "/api/sandboxes/{sandbox}/install"),
     "run_tests": ("POST", "/api/sandboxes/{sandbox}/tests"),
     "run_lint": ("POST", "/api/sandboxes/{sandbox}/lint"),

@@ -303,6 +303,115 @@ class ListAnswer(TypedDict):
     """Why the call was refused; null when it was not."""
 
 
+class RunCalls(TypedDict):
+    number: int
+    """Its number in the program."""
+    tool: str
+    """The tool, `SERVER.TOOL`."""
+    state: str
+    """`begun`, `asking`, `answered`, `done`, `unknown` (it was under way when its process ended), `refused` (it was not
+    made) or `cancelled`."""
+    arguments: str
+    """The beginning of its arguments, as JSON. Untrusted."""
+    answer: NotRequired[str]
+    """The beginning of its answer, as JSON. Untrusted."""
+    failure: NotRequired[str]
+    """What the program was told; only when it failed. Untrusted."""
+    asked: NotRequired[str]
+    """Why somebody is asked, or was."""
+
+
+class RunRuns(TypedDict):
+    run_id: str
+    """Its id."""
+    sandbox_id: str
+    """The sandbox that its program is in."""
+    language: str
+    """The program's language."""
+    code: str
+    """The beginning of the program, at most 200 characters."""
+    state: str
+    """`running`, `waiting` (for tools or time), `asking` (somebody is to allow a call), `done`, `failed` or
+    `cancelled`."""
+    started_at: str
+    """When it was started."""
+    changed_at: str
+    """When its state last changed."""
+    due_at: NotRequired[str]
+    """When it goes on by itself; only when it waits for time."""
+    result: NotRequired[Any]
+    """The program's value, as sandbox_eval shows it; only when it has one."""
+    exception: NotRequired[Any]
+    """What the program raised, as sandbox_eval shows it; only when it did. Untrusted text."""
+    exit_code: NotRequired[int]
+    """Exit status; only when it has ended."""
+    cause: NotRequired[Union[CapabilitiesError, None]]
+    """What ended it; only when it did not end by itself."""
+    stdout: str
+    """The end of its standard output. Untrusted: written by the program."""
+    stderr: str
+    """The end of its standard error. Untrusted: written by the program."""
+    waits: int
+    """How often it has waited."""
+    calls: NotRequired[List[RunCalls]]
+    """Its last 50 calls of tools, in their order. Not in a list."""
+
+
+class RunUnsaved(TypedDict):
+    code: str
+    """Stable name."""
+    message: str
+    """What keeps it."""
+    hint: str
+    """What to do."""
+
+
+class RunAnswer(TypedDict):
+    run_id: NotRequired[str]
+    """Its id."""
+    sandbox_id: NotRequired[str]
+    """The sandbox that its program is in."""
+    language: NotRequired[str]
+    """The program's language."""
+    code: NotRequired[str]
+    """The beginning of the program, at most 200 characters."""
+    state: NotRequired[str]
+    """`running`, `waiting` (for tools or time), `asking` (somebody is to allow a call), `done`, `failed` or
+    `cancelled`."""
+    started_at: NotRequired[str]
+    """When it was started."""
+    changed_at: NotRequired[str]
+    """When its state last changed."""
+    due_at: NotRequired[str]
+    """When it goes on by itself; only when it waits for time."""
+    result: NotRequired[Any]
+    """The program's value, as sandbox_eval shows it; only when it has one."""
+    exception: NotRequired[Any]
+    """What the program raised, as sandbox_eval shows it; only when it did. Untrusted text."""
+    exit_code: NotRequired[int]
+    """Exit status; only when it has ended."""
+    cause: NotRequired[Union[CapabilitiesError, None]]
+    """What ended it; only when it did not end by itself."""
+    stdout: NotRequired[str]
+    """The end of its standard output. Untrusted: written by the program."""
+    stderr: NotRequired[str]
+    """The end of its standard error. Untrusted: written by the program."""
+    waits: NotRequired[int]
+    """How often it has waited."""
+    calls: NotRequired[List[RunCalls]]
+    """Its last 50 calls of tools, in their order. Not in a list."""
+    runs: NotRequired[List[RunRuns]]
+    """Those that ask first, then others that go on, then those that have ended, the newest of each first; at most 100."""
+    total: NotRequired[int]
+    """How many there are, at most 2000; only in a list."""
+    fallback_from: NotRequired[str]
+    """Whose it was to do; only when another provider did it."""
+    unsaved: NotRequired[RunUnsaved]
+    """Why what the call did is not saved, if it could not be."""
+    error: Union[CapabilitiesError, None]
+    """Why the call was refused; null when it was not."""
+
+
 class RunLintFailures(TypedDict):
     name: str
     """The test, or what was checked."""
@@ -312,15 +421,6 @@ class RunLintFailures(TypedDict):
     """The line, from 1."""
     message: str
     """What is wrong."""
-
-
-class RunLintUnsaved(TypedDict):
-    code: str
-    """Stable name."""
-    message: str
-    """What keeps it."""
-    hint: str
-    """What to do."""
 
 
 class RunLintAnswer(TypedDict):
@@ -346,7 +446,7 @@ class RunLintAnswer(TypedDict):
     """Wall-clock time in milliseconds."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -386,7 +486,7 @@ class RunTestsAnswer(TypedDict):
     """Wall-clock time in milliseconds."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -433,7 +533,7 @@ class CheckpointAnswer(TypedDict):
     runs."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -456,7 +556,7 @@ class DescribeCheckpointAnswer(TypedDict):
     """Bytes of the state, shared ones included."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -469,7 +569,7 @@ class DestroyAnswer(TypedDict):
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -503,7 +603,7 @@ class DownloadAnswer(TypedDict):
     """The address of the file as a resource."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -518,7 +618,7 @@ class EditAnswer(TypedDict):
     """In how many places."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -570,7 +670,7 @@ class ExecAnswer(TypedDict):
     """Files that were open and could not be opened again when the sandbox woke; only if there are any."""
     job_id: NotRequired[str]
     """The job that was started in the background, or in which commands after `&` continue."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -754,7 +854,7 @@ class GetVarAnswer(TypedDict):
     """Why, if the outcome of this run does not say it."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -804,7 +904,7 @@ class InstallAnswer(TypedDict):
     """Notes for the caller."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -886,7 +986,7 @@ class JobAnswer(TypedDict):
     """Where the next part of standard error begins."""
     jobs: NotRequired[List[JobJobs]]
     """Those that there are, oldest first."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -934,7 +1034,7 @@ class LoadAnswer(TypedDict):
     """Why, if the outcome of this run does not say it."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -949,7 +1049,7 @@ class MakeFolderAnswer(TypedDict):
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -993,7 +1093,7 @@ class RemoveCheckpointAnswer(TypedDict):
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1014,7 +1114,7 @@ class RestoreAnswer(TypedDict):
     is installed again; sandbox_reset drops it."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1069,7 +1169,7 @@ class ResumeAnswer(TypedDict):
     older_memory: NotRequired[List[CheckpointOlderMemory]]
     """Memory that belongs to other builds of guests; only if there is any. The language continues from it if that build
     is installed again; sandbox_reset drops it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1127,7 +1227,7 @@ class StopAnswer(TypedDict):
     not_held: NotRequired[List[str]]
     """Languages whose interpreters run in a container and whose variables are not in the state: they last as long as it
     runs."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1170,7 +1270,7 @@ class SubAgentAnswer(TypedDict):
     """The last 20 turns."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1191,7 +1291,7 @@ class UploadAnswer(TypedDict):
     """SHA-256 of what was uploaded, in hexadecimal."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1226,7 +1326,7 @@ class WriteAnswer(TypedDict):
     """Bytes of the whole file."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunLintUnsaved]
+    unsaved: NotRequired[RunUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""

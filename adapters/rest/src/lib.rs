@@ -10,10 +10,12 @@
 //! | host, origin, token, body: who calls, and may they | [`Door`] |
 //! | which route, which tool | [`route`], `router` |
 //! | path, query and body to arguments; the answer back | `call`, `raw` |
+//! | a person's answer whether a call may be made | `decision` |
 //! | the status of an answer, and its hints in the words of this door | [`status`], `words` |
 //! | the routes as a document | `openapi` |
 
 mod call;
+mod decision;
 pub mod door;
 #[doc(hidden)]
 pub mod fuzz;

@@ -4,6 +4,7 @@ use dormouse_core::ErrorCode;
 use dormouse_tools::{Surface, ToolSpec};
 use serde_json::{Map, Value as Json, json};
 
+use crate::decision;
 use crate::route::{Form, Method, ROUTES, Route, Source};
 
 /// What a caller has to know before the first call.
@@ -17,6 +18,10 @@ pub(crate) fn document(surface: &Surface, with_tokens: bool) -> Json {
     for route in ROUTES {
         let Some(spec) = route.tool(surface) else { continue };
         paths.entry(route.path).or_insert_with(|| json!({}))[method(route.method)] = operation(route, spec);
+    }
+    if let Some(run) = surface.get("sandbox_run") {
+        let operation = decision::operation(&run.output_schema);
+        paths.insert(decision::PATH.into(), json!({"post": operation}));
     }
     paths.insert("/health".into(), json!({"get": health()}));
     let mut document = json!({
@@ -122,7 +127,8 @@ fn responses(route: &Route, spec: &ToolSpec) -> Json {
     Json::Object(responses)
 }
 
-fn refused(what: &str) -> Json {
+/// The answer to a request that was refused.
+pub(crate) fn refused(what: &str) -> Json {
     let schema = json!({"$ref": "#/components/schemas/Refusal"});
     json!({"description": what, "content": {"application/json": {"schema": schema}}})
 }

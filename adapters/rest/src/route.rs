@@ -71,6 +71,8 @@ pub const ROUTES: &[Route] = &[
     row(Post, "/api/sandboxes/{sandbox}/eval", "sandbox_eval"),
     row(Post, "/api/sandboxes/{sandbox}/exec", "sandbox_exec"),
     row(Post, "/api/sandboxes/{sandbox}/jobs", "sandbox_job"),
+    Route { id: "runs", ..row(Post, "/api/runs", "sandbox_run") },
+    row(Post, "/api/runs/{run}", "sandbox_run"),
     row(Post, "/api/sandboxes/{sandbox}/install", "sandbox_install"),
     row(Post, "/api/sandboxes/{sandbox}/tests", "run_tests"),
     row(Post, "/api/sandboxes/{sandbox}/lint", "run_lint"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::{MethodFilter, MethodRouter, get, on};
+use axum::routing::{MethodFilter, MethodRouter, get, on, post};
 use axum::{Json as JsonBody, Router};
 use dormouse_core::{Error, ErrorCode};
 use dormouse_tools::Surface;
@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::route::{Form, Method, ROUTES, Route};
-use crate::{call, openapi, raw, status};
+use crate::{call, decision, openapi, raw, status};
 
 /// What all routes share.
 pub(crate) struct Shared {
@@ -39,7 +39,9 @@ pub fn router(surface: Arc<Surface>, with_tokens: bool, closing: &CancellationTo
     for (path, methods) in paths {
         router = router.route(path, methods);
     }
+    let deciding = shared.clone();
     router
+        .route(decision::PATH, post(async move |request: Request| decision::answer(&deciding, request).await))
         .route("/openapi.json", get(async move || JsonBody(document.as_ref().clone())))
         .route("/health", get(async move || JsonBody(health(&surface))))
         .route("/", get(async || JsonBody(front())))

@@ -26,7 +26,7 @@ const SHOWN: usize = 400;
 const REFERS: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 
 /// How many patterns the schemas of one server may have that are kept compiled: 16 MiB at most.
-pub(crate) struct Patterns(usize);
+pub struct Patterns(usize);
 
 impl Default for Patterns {
     fn default() -> Self {
@@ -35,14 +35,17 @@ impl Default for Patterns {
 }
 
 /// The check of one tool's arguments.
-pub(crate) struct Check {
+pub struct Check {
     validator: Validator,
     has_patterns: bool,
 }
 
 impl Check {
     /// The check, or why there is none. Its patterns are taken off those that its server has left.
-    pub(crate) fn new(schema: &Json, left: &mut Patterns) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// What stands against it, in words.
+    pub fn new(schema: &Json, left: &mut Patterns) -> Result<Self, String> {
         unfold(schema, schema, 0, &mut HashMap::new())?;
         let count = count_patterns(schema);
         if count > MAX_PATTERNS {
@@ -58,7 +61,7 @@ impl Check {
     }
 
     /// What is wrong with the arguments first, and where.
-    pub(crate) fn violation(&self, arguments: &Json) -> Option<String> {
+    pub fn violation(&self, arguments: &Json) -> Option<String> {
         if self.has_patterns && text_bytes(arguments) > MAX_MATCHED {
             return None;
         }

@@ -35,7 +35,7 @@ impl CommandSource {
         let program = words.next().filter(|program| !program.is_empty());
         match (program, words.collect::<Vec<String>>()) {
             (Some(program), args) if !args.iter().chain([&program]).any(|word| word.contains('\0')) => {
-                Ok(Self { program: Program { program, args, env: BTreeMap::new() }, programs })
+                Ok(Self { program: Program { program, args, env: BTreeMap::new(), cwd: None }, programs })
             }
             _ => Err(Error::args_invalid("a source's command is no program").with_hint("name a program")),
         }
@@ -101,7 +101,7 @@ call() { say "{\"content\":[],\"structuredContent\":$DORMOUSE_SOURCE_ARGS}"; }
         let names: Vec<String> =
             opened.endpoint.list().await.unwrap().into_iter().map(|tool| tool.name).collect();
         assert_eq!(names, ["told"]);
-        let call = Call { tool: "told".into(), arguments: Map::new(), progress: None };
+        let call = Call { tool: "told".into(), arguments: Map::new(), progress: None, key: None };
         assert_eq!(opened.endpoint.call(call).await.unwrap().structured, Some(Json::Object(args)));
         opened.endpoint.close().await.unwrap();
     }

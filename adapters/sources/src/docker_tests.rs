@@ -175,7 +175,7 @@ async fn a_container_is_started_filled_connected_and_removed() {
     assert_eq!(*pretend.commands.lock().unwrap(), [clone.map(str::to_owned)]);
     assert!(opened.url.starts_with("http://localhost:"), "{}", opened.url);
     assert_eq!(opened.endpoint.list().await.unwrap().len(), 4);
-    let call = Call { tool: "echo".into(), arguments: Map::new(), progress: None };
+    let call = Call { tool: "echo".into(), arguments: Map::new(), progress: None, key: None };
     assert_eq!(opened.endpoint.call(call).await.unwrap().text(), "one\ntwo");
     opened.endpoint.close().await.unwrap();
     assert_eq!(pretend.live.load(Ordering::SeqCst), 0);

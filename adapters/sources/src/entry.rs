@@ -163,7 +163,7 @@ impl Entry {
     /// The program of this machine that it names, if it names one.
     pub fn program(&self) -> Option<Program> {
         let program = self.command.clone()?;
-        Some(Program { program, args: self.args.clone(), env: self.env.clone() })
+        Some(Program { program, args: self.args.clone(), env: self.env.clone(), cwd: None })
     }
 
     /// Checks it against the sources that there are, without opening anything.

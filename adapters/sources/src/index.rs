@@ -43,7 +43,7 @@ impl Tool {
             return Err(invalid(&self.name).with_hint(violation));
         }
         let Json::Object(arguments) = arguments else { return Err(invalid(&self.name)) };
-        let call = Call { tool: self.listed.name.clone(), arguments, progress };
+        let call = Call { tool: self.listed.name.clone(), arguments, progress, key: None };
         self.endpoint.call(call).await.map_err(|error| self.worded(error))
     }
 

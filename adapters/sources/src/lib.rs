@@ -72,6 +72,8 @@ pub mod wasm;
 pub use client::fuzz;
 
 pub use args::{Argument, ContainerMount};
+pub use arguments::{Check, Patterns};
+pub use client::{Place, unreached};
 pub use command::{CommandSource, SOURCE_ARGS};
 pub use docker::{ContainerAsk, Containers, DockerSource, Running};
 pub use entry::{Entry, MAX_ENTRIES, Scope, Transport, check_all};

@@ -6,6 +6,7 @@ mod local;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -45,6 +46,9 @@ pub struct Program {
     pub args: Vec<String>,
     /// Its environment, besides a few variables of this process such as `PATH` and `HOME`.
     pub env: BTreeMap<String, String>,
+    /// The folder it starts in. Default: this process's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
 }
 
 impl fmt::Debug for Program {
@@ -54,6 +58,7 @@ impl fmt::Debug for Program {
             .field("program", &self.program)
             .field("args", &self.args)
             .field("env", &names)
+            .field("cwd", &self.cwd)
             .finish()
     }
 }
@@ -71,6 +76,9 @@ impl Program {
         use std::os::unix::process::CommandExt as _;
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear().envs(Self::inherited()).envs(&self.env).process_group(0);
+        if let Some(folder) = &self.cwd {
+            command.current_dir(folder);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::{Map, Value as Json};
 
-use crate::Outside;
+use crate::{Outside, Program};
 
 /// A tool as an endpoint lists it, bounded and checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,12 +58,14 @@ pub struct Call {
     pub arguments: Map<String, Json>,
     /// Who hears of its progress. Default nobody.
     pub progress: Option<Arc<dyn Progress>>,
+    /// The same for each repetition of this call, and of no other one, so that the server can act once. Default none.
+    pub key: Option<String>,
 }
 
 /// An open MCP endpoint. Dropping a call's future cancels the call, at the other end too.
 #[async_trait]
 pub trait Endpoint: Send + Sync {
-    /// Its tools, at most 1 000.
+    /// Its tools, at most 1 000 of an MCP server.
     ///
     /// # Errors
     /// `provider_unavailable` when it cannot be reached or does not speak MCP; `too_large` past 1 000 tools, or 4 MiB of
@@ -81,6 +83,16 @@ pub trait Endpoint: Send + Sync {
     /// # Errors
     /// What could not be removed.
     async fn close(&self) -> Result<()>;
+
+    /// Whether calls can still reach it, as far as is known without asking: not after its program has ended. Default yes.
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    /// Whether it has said since this was asked last that its list of tools has changed. Default no.
+    fn has_changed(&self) -> bool {
+        false
+    }
 }
 
 /// What a source opens (S0-16).
@@ -107,6 +119,22 @@ impl Opened {
     /// `args_invalid` for an address or a header that cannot be; `provider_unavailable` when nobody answers there.
     pub async fn at(url: &str, headers: &BTreeMap<String, String>) -> Result<Self> {
         crate::client::open_url(url, headers, None).await
+    }
+
+    /// The same, whose name somebody else may look up.
+    ///
+    /// # Errors
+    /// As [`Opened::at`].
+    pub async fn reached(url: &str, headers: &BTreeMap<String, String>, outside: &Outside) -> Result<Self> {
+        crate::client::open_url(url, headers, outside.names.as_ref()).await
+    }
+
+    /// A server of MCP on the standard input and output of a program, started and greeted. Closing it ends the program.
+    ///
+    /// # Errors
+    /// `provider_unavailable` when it cannot be started, or does not speak MCP, with the end of what it wrote to its standard error.
+    pub async fn started(program: &Program, outside: &Outside) -> Result<Self> {
+        crate::client::open_command(program, outside.programs.as_ref()).await
     }
 }
 

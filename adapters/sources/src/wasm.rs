@@ -24,7 +24,7 @@ use crate::{Call, Endpoint, Listed, Opened, Progress, Source, ToolAnswer, templa
 pub const ARGUMENTS: [Argument; 7] = [
     Argument {
         name: "profile",
-        what: "the set of tools: `sandbox`, `eval`, `sprites`, `rlm` or `codegen`; with `sprites` nothing is there before a tool makes it, so only `mounts` goes with it",
+        what: "the set of tools: `sandbox`, `eval`, `sprites`, `rlm`, `codegen` or `code`; with `sprites` nothing is there before a tool makes it, so only `mounts` goes with it",
         default: "`codegen`",
     },
     Argument {

@@ -48,7 +48,7 @@ fn map(value: Json) -> Map<String, Json> {
 }
 
 async fn call(opened: &Opened, tool: &str, arguments: Json) -> ToolAnswer {
-    let call = Call { tool: tool.into(), arguments: map(arguments), progress: None };
+    let call = Call { tool: tool.into(), arguments: map(arguments), progress: None, key: None };
     opened.endpoint.call(call).await.unwrap()
 }
 
@@ -72,7 +72,7 @@ async fn an_endpoint_has_a_fresh_sandbox_of_its_own_and_takes_it_along() {
     assert_eq!(other.structured.unwrap()["path"], "/workspace/a.txt");
     first.endpoint.close().await.unwrap();
     assert_eq!(desk.there(), 1);
-    let closed = Call { tool: "Read".into(), arguments: Map::new(), progress: None };
+    let closed = Call { tool: "Read".into(), arguments: Map::new(), progress: None, key: None };
     assert_eq!(first.endpoint.call(closed).await.unwrap_err().code(), ErrorCode::ProviderUnavailable);
     first.endpoint.close().await.unwrap();
     drop(second);

@@ -11,20 +11,20 @@ pub use self::toolset::Toolset;
 pub(crate) use self::toolset::WITH_STATE;
 use crate::agents;
 use crate::checks;
-use crate::models::Models;
+use crate::offered::Offered;
 use crate::profile::Profile;
-use crate::profiles::{codegen, eval as framework_eval, rlm, sprites};
+use crate::profiles::{code, codegen, eval as framework_eval, rlm, sprites};
 use crate::services::Services;
 use crate::skills::Skills;
 use crate::tool::Tool;
 use crate::verbs::{
-    capabilities, create, eval, exec, files, folders, install, job, life, read, states, transfer, variables,
-    write,
+    capabilities, create, eval, exec, files, folders, install, job, life, read, run, states, transfer,
+    variables, write,
 };
 
 /// The tools that are listed when nobody chooses: what it takes to run code, to keep it and its files, and to go back or
 /// several ways. A list costs its readers attention, so what snippets can do themselves and what is rare is left out.
-pub(crate) const USUAL: [&str; 14] = [
+pub(crate) const USUAL: [&str; 15] = [
     "sandbox_capabilities",
     "sandbox_checkpoint",
     "sandbox_create",
@@ -38,11 +38,12 @@ pub(crate) const USUAL: [&str; 14] = [
     "sandbox_read",
     "sandbox_remove_checkpoint",
     "sandbox_restore",
+    "sandbox_run",
     "sandbox_write",
 ];
 
 /// The tools over sandboxes that last, which are not there without them.
-pub(crate) const LASTING: [&str; 33] = [
+pub(crate) const LASTING: [&str; 34] = [
     "run_lint",
     "run_tests",
     "run_typecheck",
@@ -71,6 +72,7 @@ pub(crate) const LASTING: [&str; 33] = [
     "sandbox_reset",
     "sandbox_restore",
     "sandbox_resume",
+    "sandbox_run",
     "sandbox_stop",
     "sandbox_sub_agent",
     "sandbox_upload",
@@ -82,7 +84,7 @@ pub(crate) const LASTING: [&str; 33] = [
 pub(crate) struct Given<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) skills: &'a Skills,
-    pub(crate) models: &'a Models,
+    pub(crate) offered: &'a Offered,
     pub(crate) confinement: &'static str,
 }
 
@@ -94,10 +96,10 @@ pub(crate) fn all(
     given: &Given<'_>,
 ) -> Vec<Box<dyn Tool>> {
     let (runtime, grants, skills) = (runtime.clone(), given.grants.clone(), given.skills.clone());
-    let models = given.models;
+    let (offered, models) = (given.offered, &given.offered.models);
     let services = services.map(|services| {
-        let (granted, skills, models) = (grants.clone(), skills.clone(), models.clone());
-        Arc::new(Services { granted, skills, models, ..services.clone() })
+        let (granted, skills, offered) = (grants.clone(), skills.clone(), offered.clone());
+        Arc::new(Services { granted, skills, offered, ..services.clone() })
     });
     let mut tools: Vec<Box<dyn Tool>> = match (profile, &services) {
         (Profile::Sandbox, services) => {
@@ -108,7 +110,7 @@ pub(crate) fn all(
                 given.confinement,
             );
             let mut tools: Vec<Box<dyn Tool>> =
-                vec![Box::new(capabilities), eval::tool(runtime, grants, services.as_ref(), models)];
+                vec![Box::new(capabilities), eval::tool(runtime, grants, services.as_ref(), offered)];
             tools.extend(services.iter().flat_map(verbs));
             tools
         }
@@ -116,7 +118,8 @@ pub(crate) fn all(
         (Profile::Sprites, Some(services)) => sprites::all(services),
         (Profile::Rlm, Some(services)) => rlm::all(services),
         (Profile::Codegen, Some(services)) => codegen::all(services),
-        (Profile::Sprites | Profile::Rlm | Profile::Codegen, None) => Vec::new(),
+        (Profile::Code, Some(services)) => code::all(services),
+        (Profile::Sprites | Profile::Rlm | Profile::Codegen | Profile::Code, None) => Vec::new(),
     };
     tools.sort_by_key(|tool| tool.spec().name);
     tools
@@ -135,6 +138,7 @@ fn verbs(services: &Arc<Services>) -> Vec<Box<dyn Tool>> {
         life::destroy().tool(services),
         exec::exec().tool(services),
         job::job().tool(services),
+        run::run().tool(services),
         install::install().tool(services),
         read::read().tool(services),
         write::write().tool(services),

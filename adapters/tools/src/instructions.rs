@@ -38,6 +38,9 @@ them with `Read`, change them with `Edit`. Check your work with `run_tests`, `ru
 is an error as long as a check fails. Skills are under `/skills`, each with a SKILL.md; put results for the user into \
 `/workspace/outputs`.";
 
+const CODE: &str = "One persistent sandbox for programs: `sandbox_code` runs one, and variables and files are kept. Programs call \
+the tools of connected servers; `sandbox_search_tools` finds them. Do several steps in one program, and print little.";
+
 /// For these profiles, with sandboxes that last or without, in a project or in none.
 pub(crate) fn of(profiles: &[Profile], lasting: bool, has_project: bool) -> String {
     let told: Vec<String> = profiles.iter().map(|profile| one(*profile, lasting, has_project)).collect();
@@ -51,6 +54,7 @@ fn one(profile: Profile, lasting: bool, has_project: bool) -> String {
         Profile::Sprites => SPRITES.into(),
         Profile::Rlm => RLM.into(),
         Profile::Codegen => CODEGEN.into(),
+        Profile::Code => CODE.into(),
     }
 }
 

@@ -161,7 +161,7 @@ fn every_tool_and_every_argument_is_in_the_documents() {
 fn the_choice_of_tools_is_the_operators() {
     let desk = Desk::new(Profile::Sandbox);
     let names = |surface: &Surface| surface.list().iter().map(|spec| spec.name).collect::<Vec<_>>();
-    assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 4);
+    assert_eq!(names(&desk.surface).len(), WITH_A_SANDBOX.len() + 5);
     let alone = ["sandbox_capabilities", "sandbox_eval"];
     let lasting: Vec<_> = names(&desk.surface).into_iter().filter(|name| !alone.contains(name)).collect();
     assert_eq!(lasting, catalog::LASTING, "those that are missed without sandboxes that last");

@@ -18,7 +18,7 @@
 //! | a language model that works in a sandbox | `agents` |
 //!
 //! What tools reach besides sandboxes: folders of the host ([`host`]), folders of instructions and scripts ([`skills`]), a
-//! language model (`models`), files as resources ([`resource`]), archives, checked before anything is written (`archive`).
+//! language model (`models`), tools of other servers (`offered`), files as resources ([`resource`]), archives, checked before anything is written (`archive`).
 //! What a model is told about all tools is in `instructions`.
 //!
 //! To add a tool, see `verbs`. The tests of [`surface`] hold its name, schemas and annotations to the rules of `spec`.
@@ -33,6 +33,7 @@ pub mod fuzz;
 pub mod host;
 mod instructions;
 mod models;
+mod offered;
 mod profile;
 mod profiles;
 pub mod resource;
@@ -51,7 +52,8 @@ pub use catalog::Toolset;
 pub use host::HostFolders;
 pub use profile::Profile;
 pub use skills::Skills;
-pub use spec::{Annotations, ToolSpec, by_likeness};
+pub use spec::{Annotations, ToolSpec, by_likeness, nearest};
 pub use surface::Surface;
 pub use verbs::exec::{executed, missing};
+pub use verbs::run::run_shown;
 pub use verbs::write::MAX_CONTENT;

@@ -14,20 +14,23 @@ pub enum Profile {
     Rlm,
     /// `Read`, `Edit`, `Bash`, `run_tests` and its siblings, in the form of requirements S0. Needs sandboxes that last.
     Codegen,
+    /// `sandbox_code` and a search for the tools that programs can call. Needs sandboxes that last.
+    Code,
 }
 
 impl Profile {
     /// Every profile by its name.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("sandbox", Self::Sandbox),
         ("eval", Self::Eval),
         ("sprites", Self::Sprites),
         ("rlm", Self::Rlm),
         ("codegen", Self::Codegen),
+        ("code", Self::Code),
     ];
 
     /// Whether it has no tools without sandboxes that last.
     pub fn needs_sandboxes(self) -> bool {
-        matches!(self, Self::Sprites | Self::Rlm | Self::Codegen)
+        matches!(self, Self::Sprites | Self::Rlm | Self::Codegen | Self::Code)
     }
 }

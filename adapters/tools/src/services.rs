@@ -15,7 +15,7 @@ use dormouse_core::{Access, Error, Grants, Result, Sandboxes};
 use sha2::{Digest as _, Sha256};
 
 use crate::host::HostFolders;
-use crate::models::Models;
+use crate::offered::Offered;
 use crate::skills::Skills;
 use crate::spec::{Role, arguments, text};
 
@@ -37,7 +37,7 @@ pub(crate) struct Services {
     pub(crate) started_in: Option<String>,
     /// What new sandboxes see of instructions and scripts.
     pub(crate) skills: Skills,
-    pub(crate) models: Models,
+    pub(crate) offered: Offered,
     /// The turn of an archive that is unpacked: one at a time, owners in turns. That computes beside the threads that serve everybody.
     pub(crate) archives: Arc<Fair>,
 }

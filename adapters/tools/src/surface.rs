@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use dormouse_core::connections::Decision;
 use dormouse_core::fair::Fair;
 use dormouse_core::sandbox::{Owner, SessionKey};
-use dormouse_core::{Error, ErrorCode, Grants, Model, ModelBudget, Result, Runtime};
+use dormouse_core::{Connections, Error, ErrorCode, Grants, Model, ModelBudget, Result, Runtime};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json};
 
@@ -19,12 +20,14 @@ use crate::catalog::{self, LASTING, Toolset, WITH_STATE};
 use crate::host::HostFolders;
 use crate::instructions;
 use crate::models::Models;
+use crate::offered::Offered;
 use crate::profile::Profile;
 use crate::resource::{self, Artifacts, Resource};
 use crate::services::{self, Services};
 use crate::skills::Skills;
 use crate::spec::{ToolSpec, nearest};
 use crate::tool::Tool;
+use crate::verbs;
 
 /// Archives that may wait to be unpacked.
 const ARCHIVES_WAITING: usize = 128;
@@ -38,7 +41,7 @@ pub struct Surface {
     services: Option<Services>,
     owners: Arc<Owners>,
     skills: Skills,
-    models: Models,
+    offered: Offered,
     confinement: &'static str,
     toolset: Toolset,
     /// Sorted by name, each with the profile that has it.
@@ -51,7 +54,7 @@ impl Surface {
     /// The default profile's tools, without grants, and over the runtime's persistent sandboxes where it has them.
     pub fn new(runtime: Runtime) -> Self {
         let (profiles, grants, toolset) = (vec![Profile::default()], Grants::default(), Toolset::default());
-        let (skills, models) = (Skills::default(), Models::default());
+        let (skills, offered) = (Skills::default(), Offered::default());
         let confinement = "off";
         let services = runtime.sandboxes().map(|sandboxes| Services {
             sandboxes: sandboxes.clone(),
@@ -60,7 +63,7 @@ impl Surface {
             session: None,
             started_in: None,
             skills: Skills::default(),
-            models: models.clone(),
+            offered: offered.clone(),
             archives: Fair::new(1, true, ARCHIVES_WAITING),
         });
         let (tools, left_out) = (Vec::new(), Vec::new());
@@ -72,7 +75,7 @@ impl Surface {
             services,
             owners,
             skills,
-            models,
+            offered,
             confinement,
             toolset,
             tools,
@@ -157,7 +160,22 @@ impl Surface {
     /// spend on it or on the caller's. Default: the caller's, with the default budget.
     #[must_use]
     pub fn with_model(mut self, model: Option<Arc<dyn Model>>, budget: ModelBudget) -> Self {
-        self.models = Models::new(model, budget);
+        self.offered.models = Models::new(model, budget);
+        self.served()
+    }
+
+    /// The same with tools of other servers, which programs in sandboxes can call. Default: there are none.
+    #[must_use]
+    pub fn with_connections(mut self, connections: Arc<dyn Connections>) -> Self {
+        self.offered.connections = Some(connections);
+        self.served()
+    }
+
+    /// Lets runs that outlive their call have what is offered now.
+    fn served(self) -> Self {
+        if let Some(services) = &self.services {
+            services.sandboxes.serve_runs(Arc::new(self.offered.clone()));
+        }
         self.rebuilt()
     }
 
@@ -194,8 +212,8 @@ impl Surface {
     }
 
     fn rebuilt(mut self) -> Self {
-        let (grants, skills, models) = (&self.grants, &self.skills, &self.models);
-        let given = catalog::Given { grants, skills, models, confinement: self.confinement };
+        let (grants, skills, offered) = (&self.grants, &self.skills, &self.offered);
+        let given = catalog::Given { grants, skills, offered, confinement: self.confinement };
         let mut all: Vec<(Profile, Box<dyn Tool>)> = Vec::new();
         for profile in &self.profiles {
             for tool in catalog::all(&self.runtime, *profile, self.services.as_ref(), &given) {
@@ -219,6 +237,22 @@ impl Surface {
             true => &LASTING,
             false => &[],
         }
+    }
+
+    /// Answers whether a call of a run may be made: for the doors of people, and for no model. The run as it is then, as
+    /// `sandbox_run` shows it.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::decide`](dormouse_core::Sandboxes::decide); `capability_unavailable` without sandboxes that last.
+    pub fn decide(&self, owner: &Owner, (run, call): (&str, u32), decision: Decision) -> Result<Json> {
+        let services = self.services.as_ref().ok_or_else(|| {
+            Error::new(
+                ErrorCode::CapabilityUnavailable,
+                "this server has no persistent sandboxes, and so no runs",
+            )
+            .with_hint("have the operator start it with `--state-dir DIR`")
+        })?;
+        verbs::run::decide(&services.sandboxes, owner, (run, call), decision)
     }
 
     fn specs(&self) -> impl Iterator<Item = &ToolSpec> + Clone {

@@ -1,9 +1,10 @@
 // The module `async_hooks`: values that follow asynchronous work. The engine keeps one value with each reaction of a promise and each
 // timer (`native.context`, `native.setContext`); it is a map from storages to their values, which is never changed. Hooks are told of what the
-// program itself announces (`AsyncResource`), not of promises and timers, which have no numbers here.
+// program itself announces (`AsyncResource`), and of promises, timers and ticks, which have numbers while there is a hook.
 'use strict';
 const { error, need, needFunction } = require('internal/arguments');
-const { context, setContext } = native;
+const { context, nextTick, setContext } = native;
+const listenToPromises = require('internal/promise_hooks');
 
 function within(state, work, self, values) {
   const before = context();
@@ -68,6 +69,82 @@ function tell(kind, ...values) {
   for (const hook of enabled) hook[kind]?.(...values);
 }
 
+// Numbers of what announces nothing itself.
+const known = new WeakMap();
+const outer = [];
+const collected = new FinalizationRegistry((id) => tell('destroy', id));
+
+function numbered(resource, trigger = current.id) {
+  const about = { id: ++last, trigger, resource };
+  known.set(resource, about);
+  return about;
+}
+
+function begun(type, resource, trigger) {
+  const about = numbered(resource, trigger);
+  tell('init', about.id, type, about.trigger, resource);
+  return about;
+}
+
+function enter(about) {
+  outer.push(current);
+  current = about;
+  tell('before', about.id);
+}
+
+function leave(about) {
+  tell('after', about.id);
+  if (current === about) current = outer.pop() ?? program;
+}
+
+// One that was there before has no beginning to be told of.
+const ofPromise = (promise) => known.get(promise) ?? numbered(promise);
+const ofPromises = {
+  init(promise, parent) {
+    const { id } = begun('PROMISE', promise, parent && ofPromise(parent).id);
+    if (enabled.some(({ destroy }) => destroy)) collected.register(promise, id);
+  },
+  before: (promise) => enter(ofPromise(promise)),
+  after: (promise) => leave(ofPromise(promise)),
+  settled: (promise) => tell('promiseResolve', ofPromise(promise).id),
+};
+
+// For timers and ticks, where the prelude makes them.
+const ofTimers = {
+  begun: (type, resource) => void begun(type, resource),
+  run(resource, work, values) {
+    const about = known.get(resource);
+    if (about) enter(about);
+    try {
+      return Reflect.apply(work, resource, values);
+    } finally {
+      if (about) leave(about);
+    }
+  },
+  ended(resource) {
+    const about = known.get(resource);
+    if (!about || !known.delete(resource)) return;
+    nextTick(tell, 'destroy', about.id);
+  },
+  // A tick, as a function of nothing.
+  tick(callback, values) {
+    const resource = { callback, args: values };
+    begun('TickObject', resource);
+    return () => {
+      ofTimers.run(resource, () => Reflect.apply(callback, undefined, values), []);
+      ofTimers.ended(resource);
+    };
+  },
+};
+
+let stopListening;
+function change(list) {
+  enabled = list;
+  shared.hooks = list.length ? ofTimers : undefined;
+  if (list.length) stopListening ??= listenToPromises(ofPromises);
+  else stopListening = void stopListening?.();
+}
+
 class Hook {
   #told = {};
   constructor(callbacks) {
@@ -79,11 +156,11 @@ class Hook {
     }
   }
   enable() {
-    if (!enabled.includes(this.#told)) enabled = [...enabled, this.#told];
+    if (!enabled.includes(this.#told)) change([...enabled, this.#told]);
     return this;
   }
   disable() {
-    enabled = enabled.filter((each) => each !== this.#told);
+    if (enabled.includes(this.#told)) change(enabled.filter((each) => each !== this.#told));
     return this;
   }
 }

@@ -52,6 +52,9 @@ module.exports = {
   privateEncrypt: rsa.privateEncrypt,
   publicDecrypt: rsa.publicDecrypt,
   publicEncrypt: rsa.publicEncrypt,
+  get X509Certificate() {
+    return require('internal/x509').X509Certificate;
+  },
   getFips: () => 0,
   setFips(value) {
     if (value) throw new Error('FIPS is not part of this sandbox');

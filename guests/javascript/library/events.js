@@ -35,7 +35,7 @@ function add(emitter, name, listener, first) {
   const longer = first ? [listener, ...list] : [...list, listener];
   setList(emitter, name, longer);
   if (longer.length > 1) warn(emitter, name, longer);
-  return emitter;
+  return (shared.asides.value = emitter);
 }
 
 // Once for each event of an emitter, when it has more listeners than it should.
@@ -73,6 +73,7 @@ function removeListener(name, listener) {
   check(listener);
   const list = listOf(this, name);
   const at = list.findLastIndex((entry) => is(entry, listener));
+  shared.asides.value = this;
   if (at < 0) return this;
   setList(this, name, list.toSpliced(at, 1));
   if (this._events.removeListener !== undefined) this.emit('removeListener', name, list[at].listener ?? listener);

@@ -7,6 +7,8 @@ const MultipleCallback = codes.ERR_MULTIPLE_CALLBACK;
 codes.ERR_MULTIPLE_CALLBACK = function () {
   return new MultipleCallback();
 };
+// Its errors are called as the classes that they are of.
+for (const Kind of Object.values(codes)) if (Kind.prototype?.name) Object.defineProperty(Kind, 'name', { value: Kind.prototype.name, configurable: true });
 const Stream = require('readable-stream');
 const { ReadableStream, WritableStream } = require('internal/web_streams');
 const { Readable, Writable, Duplex } = Stream;
@@ -82,3 +84,4 @@ for (const { prototype } of [Writable, Duplex]) {
 
 Object.defineProperty(Stream, 'duplexPair', { get: () => require('internal/duplex_pair').duplexPair, enumerable: true, configurable: true });
 module.exports = Stream;
+require('internal/standard_streams').makeOutputs(Writable);

@@ -113,7 +113,28 @@ function unpack(text) {
   return get(root);
 }
 
+// --- Hooks of promises.
+
+const hookNames = { onInit: 'init', onBefore: 'before', onAfter: 'after', onSettled: 'settled' };
+
+function hookOf(kind, hook) {
+  const { isAsyncFunction, isGeneratorFunction } = require('util/types');
+  if (typeof hook === 'function' && !isAsyncFunction(hook) && !isGeneratorFunction(hook)) return hook;
+  throw require('internal/arguments').wrongType(`${kind}Hook`, 'of type function', hook);
+}
+
+const listen = (hooks) => require('internal/promise_hooks')(hooks);
+const promiseHooks = {
+  createHook(hooks = {}) {
+    const taken = {};
+    for (const kind of Object.values(hookNames)) if (hooks[kind] !== undefined) taken[kind] = hookOf(kind, hooks[kind]);
+    return listen(taken);
+  },
+};
+for (const [name, kind] of Object.entries(hookNames)) promiseHooks[name] = (hook) => listen({ [kind]: hookOf(kind, hook) });
+
 module.exports = {
+  promiseHooks,
   getHeapStatistics,
   getHeapSpaceStatistics,
   getHeapCodeStatistics: () => ({ code_and_metadata_size: 0, bytecode_and_metadata_size: 0, external_script_source_size: 0, cpu_profiler_metadata_size: 0 }),

@@ -29,6 +29,7 @@ function ZlibBase(name, options) {
   const handle = codec(name, options ?? {});
   Transform.call(this, { ...options, objectMode: false });
   this._handle = handle;
+  handle.stream = this;
   this._name = name;
   // How many bytes a stream gives is its reader's matter.
   this._maxOutputLength = handle.most;
@@ -161,6 +162,20 @@ const shown = {
   },
 };
 for (const [name, get] of Object.entries(shown)) Object.defineProperty(ZlibBase.prototype, name, { get, configurable: true, enumerable: true });
+// What a stream has for `writeSync` of its handle.
+const beside = { _outOffset: () => 0, _outBuffer: (stream) => Buffer.allocUnsafe(stream._chunkSize), _writeState: () => new Uint32Array(2) };
+for (const [name, make] of Object.entries(beside)) {
+  const keep = (stream, value) => Object.defineProperty(stream, name, { value, writable: true, configurable: true });
+  Object.defineProperty(ZlibBase.prototype, name, {
+    get() {
+      return keep(this, make(this))[name];
+    },
+    set(value) {
+      keep(this, value);
+    },
+    configurable: true,
+  });
+}
 
 module.exports = {
   constants,

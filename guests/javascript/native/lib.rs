@@ -7,6 +7,7 @@
 //! | ciphers; those that make a tag | [`cipher`], [`sealed`] |
 //! | encodings of text | [`encodings`] |
 //! | keys in pairs; the test of a search for primes | [`pairs`], [`fermat`] |
+//! | `Temporal` | [`temporal`] |
 //! | plural rules, lists, orders of strings, borders of words, time zones | [`intl`] |
 //!
 //! Nothing in here guards the host: the limits of the instance do.
@@ -19,3 +20,4 @@ mod fermat;
 mod intl;
 mod pairs;
 mod sealed;
+mod temporal;

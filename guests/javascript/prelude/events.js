@@ -389,7 +389,7 @@
   define('AbortSignal', AbortSignal);
   define('AbortController', AbortController);
   define('callTool', callTool);
-  define('fetch', async function fetch() {
-    throw new Error('no network in this sandbox');
+  define('fetch', async function fetch(resource, options = undefined) {
+    return shared.library('internal/fetching')(resource, options);
   });
 })

@@ -225,7 +225,7 @@
       const own = value[custom];
       if (typeof own === 'function' && own !== inspect && !(value.constructor && value.constructor.prototype === value)) {
         const text = call(own, given, context.depth === null ? null : context.depth - depth, optionsFor(context), inspect);
-        if (text !== given) return typeof text === 'object' && text !== null ? format(context, text, depth) : `${String(text)}`;
+        if (text !== given) return typeof text === 'object' && text !== null ? format(context, text, depth) : String(text).replaceAll('\n', `\n${' '.repeat(context.indent)}`);
       }
     }
     if (context.seen.includes(value)) return circular(context, value);
@@ -488,7 +488,7 @@
   });
 
   shared.define = (name, value) => {
-    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
   };
   shared.modules = Object.create(null);
   shared.builtIn = builtIn;

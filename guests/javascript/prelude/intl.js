@@ -1,4 +1,4 @@
-// `Intl` and the functions of the language that depend on a locale: they load the library when they are first used.
+// `Intl`, `Temporal` and the functions of the language that depend on a locale: they load the library when they are first used.
 (function (native, shared) {
   'use strict';
   const { library, lazily } = shared;
@@ -8,13 +8,18 @@
   const numberValue = Number.prototype.valueOf;
   const bigIntValue = BigInt.prototype.valueOf;
 
+  const temporal = () => library('internal/temporal/main');
   lazily('Intl', () => main().makeIntl());
+  lazily('Temporal', () => temporal().Temporal);
 
   // What is replaced, with the way to the prototype from a global object: contexts of `vm` have the same.
   const replaced = [];
   shared.localize = (global) => {
     for (const [prototypeOf, methods] of replaced) put(prototypeOf(global), methods);
-    Object.defineProperty(global, 'Intl', { get: () => globalThis.Intl, set: (value) => Object.defineProperty(global, 'Intl', { value, writable: true, configurable: true }), configurable: true });
+    for (const name of ['Intl', 'Temporal']) {
+      const set = (value) => Object.defineProperty(global, name, { value, writable: true, configurable: true });
+      Object.defineProperty(global, name, { get: () => globalThis[name], set, configurable: true });
+    }
   };
 
   function replace(prototypeOf, methods) {
@@ -53,6 +58,9 @@
     },
     toLocaleTimeString(locales = undefined, options = undefined) {
       return main().formatDate(apply(getTime, this, []), locales, options, 'time', 'time');
+    },
+    toTemporalInstant() {
+      return temporal().instantOf(apply(getTime, this, []));
     },
   });
   replace((global) => global.String.prototype, {

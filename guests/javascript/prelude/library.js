@@ -87,6 +87,7 @@
       'ByteLengthQueuingStrategy',
       'CountQueuingStrategy',
     ],
+    'internal/tools': ['ToolError', 'tools'],
     perf_hooks: ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver', 'PerformanceObserverEntryList', 'PerformanceResourceTiming'],
     'internal/text_streams': ['TextEncoderStream', 'TextDecoderStream'],
     'urlpattern-polyfill/dist/urlpattern.cjs': ['URLPattern'],

@@ -3,7 +3,7 @@
   'use strict';
   // Those that are there now: a snippet may have others of these names.
   const { TextDecoder, URL } = globalThis;
-  const { callerName, checkModule, compile, currentFolder, programName, readFile, requireModule, stat } = native;
+  const { callerName, checkModule, compile, compileTypeScript, currentFolder, programName, readFile, requireModule, stat } = native;
   const { modules } = shared;
   const { dirname, join } = modules.path;
 
@@ -57,19 +57,31 @@
     return [...Object.keys(extensions).filter((each) => each !== '.node'), '.mjs', '.cjs'];
   }
 
-  function asFile(path) {
+  // Files of TypeScript, by how they end. Those of packages are not compiled, as in Node.js.
+  const written = ['.ts', '.tsx', '.mts', '.cts', '.jsx'];
+  const isTypeScript = (path) => written.some((ending) => path.endsWith(ending));
+  const sourceOf = (path) => (isTypeScript(path) ? compileTypeScript(textOf(path), path) : textOf(path));
+
+  // The file that a path means to another, which may leave its ending out, or have that of what it would be compiled to.
+  function asFile(path, base = '') {
     if (kindAt(path) === 'file') return path;
-    const ending = endings().find((ending) => kindAt(path + ending) === 'file');
-    return ending && path + ending;
+    const isPlain = path.includes('/node_modules/');
+    const plain = endings().filter((ending) => !written.includes(ending));
+    const tried = isPlain ? plain : isTypeScript(base) ? [...written, ...plain] : [...plain, ...written];
+    const ending = tried.find((ending) => kindAt(path + ending) === 'file');
+    if (ending || isPlain) return ending && path + ending;
+    const [, stem, compiled] = /^(.*)(\.[cm]?jsx?)$/s.exec(path) ?? [];
+    const others = compiled === '.js' ? ['.ts', '.tsx'] : compiled ? [compiled.replace('j', 't')] : [];
+    return others.map((ending) => stem + ending).find((each) => kindAt(each) === 'file');
   }
 
-  function asFolder(path) {
+  function asFolder(path, base = '') {
     if (kindAt(path) !== 'directory') return undefined;
     const main = descriptionOf(path)?.main;
     const named = typeof main === 'string' ? join(path, main) : undefined;
     const found = named && (asFile(named) ?? asFile(join(named, 'index')));
     if (found) return found;
-    const index = asFile(join(path, 'index'));
+    const index = asFile(join(path, 'index'), base);
     if (named && index) {
       const message = `Invalid 'main' field in '${join(path, 'package.json')}' of '${main}'. Please either fix that or report it to the module author`;
       globalThis.process.emitWarning(message, 'DeprecationWarning', 'DEP0128');
@@ -174,7 +186,7 @@
     if (isPath(name)) {
       const path = name[0] === '/' ? modules.path.normalize(name) : join(dirname(base), name);
       // What ends like a folder is none of the files beside it.
-      found = (/(^|\/)(\.\.?)?$/.test(name) ? undefined : asFile(path)) ?? asFolder(path);
+      found = (/(^|\/)(\.\.?)?$/.test(name) ? undefined : asFile(path, base)) ?? asFolder(path, base);
     } else if (name[0] === '#') {
       const own = packageOf(base);
       found = own && lookUp(own.description.imports ?? {}, name, own.folder, conditions);
@@ -196,8 +208,8 @@
   // compiled and thrown away to see that, as Node does. A file that is imported must also use one of the older kind's
   // names; most texts would do as either.
   function isCommonJs(path, source, imported) {
-    if (path.endsWith('.cjs')) return true;
-    if (path.endsWith('.mjs')) return false;
+    if (/\.c[jt]s$/.test(path)) return true;
+    if (/\.m[jt]s$/.test(path)) return false;
     const type = packageOf(path)?.description.type;
     if (type === 'commonjs' || type === 'module') return type === 'commonjs';
     if (imported && !/\b(module|exports|require)\b/.test(source)) return false;
@@ -226,7 +238,7 @@
       return known.exports;
     }
     const handler = extensions[endingOf(path)];
-    if (handler === ofJavaScript && !isCommonJs(path, textOf(path), false)) return exportsOf(path);
+    if (handler === ofJavaScript && !isCommonJs(path, sourceOf(path), false)) return exportsOf(path);
     const module = new Module(path, parent);
     if (path === mainPath) {
       mainModule = module;
@@ -246,7 +258,7 @@
   const withoutMark = (source) => (source[0] === '\ufeff' ? source.slice(1) : source);
 
   function ofJavaScript(module, path) {
-    module._compile(withoutMark(textOf(path)), path);
+    module._compile(withoutMark(sourceOf(path)), path);
   }
 
   function ofJson(module, path) {
@@ -264,6 +276,7 @@
     '.node'(module, path) {
       fail('ERR_DLOPEN_FAILED', `${path}: native code cannot be loaded in this sandbox`);
     },
+    ...Object.fromEntries(written.map((ending) => [ending, ofJavaScript])),
   });
 
   // An ES module that is required: its namespace, or what it exports by a name that says so.
@@ -397,18 +410,19 @@
     },
     checkSyntax: (path) => checkSyntax(resolve(path, here(''), requiring)),
     // Runs a file as a program is run.
-    async runMain(main = globalThis.process.argv[1]) {
+    runMain(main = globalThis.process.argv[1]) {
       const path = resolve(main, here(''), requiring);
       mainPath = path;
       globalThis.process.argv[1] = path;
-      if (path.endsWith('.json') || isCommonJs(path, textOf(path), false)) load(path);
-      else await import(path);
+      if (path.endsWith('.json') || isCommonJs(path, sourceOf(path), false)) load(path);
+      else return import(path);
+      return undefined;
     },
   });
 
   // Throws when the text of a file is none of its kind. Runs nothing of it.
   function checkSyntax(path) {
-    const source = textOf(path);
+    const source = sourceOf(path);
     if (path.endsWith('.json')) JSON.parse(source);
     else if (isCommonJs(path, source, false)) compile(source.startsWith('#!') ? `//${source}` : source, path);
     else checkModule(source, path);
@@ -428,15 +442,37 @@
   replaceable(own, 'filename', fileName, true);
   replaceable(own, 'path', () => dirname(fileName()), true);
   // They are the snippet's; an ES module that it imports has none of them, and may ask whether it has.
-  const isModule = (caller) => caller?.[0] === '/' && (caller !== programName() || caller.endsWith('.mjs'));
+  const isModule = (caller) => caller?.startsWith('data:') || (caller?.[0] === '/' && (caller !== programName() || caller.endsWith('.mjs')));
   const belonging = { require: () => require, module: () => own, exports: () => own.exports, __filename: fileName, __dirname: () => dirname(fileName()) };
-  for (const [name, value] of Object.entries(belonging)) replaceable(globalThis, name, () => (isModule(callerName(2)) ? undefined : value()), false);
+  // TypeScript that is compiled for Node.js mostly has them beside `import`.
+  const ofFile = { require: (path) => Module.createRequire(path), __filename: (path) => path, __dirname: dirname };
+  const inFile = (name, path) => (isTypeScript(path) && !path.endsWith('.mts') ? ofFile[name]?.(path) : undefined);
+  for (const [name, value] of Object.entries(belonging)) replaceable(globalThis, name, () => ((caller) => (isModule(caller) ? inFile(name, caller) : value()))(callerName(2)), false);
   shared.define('global', globalThis);
   shared.define('reportError', (error) => console.error(error));
+  // Of the globals these are seen by who goes through them.
+  for (const name of ['global', 'clearImmediate', 'setImmediate', 'clearInterval', 'clearTimeout', 'setInterval', 'setTimeout', 'queueMicrotask', 'structuredClone', 'atob', 'btoa', 'performance', 'fetch', 'navigator', 'crypto']) {
+    Object.defineProperty(globalThis, name, { enumerable: true });
+  }
 
   shared.packages = {
     // What `import` means by a name that is no path.
     resolve: (name, base) => resolve(name, here(base), importing),
+    // The file that it means by a path; a query is left out to find it.
+    file(path, base) {
+      const name = kindAt(path) === 'file' ? path : path.split(/[?#]/, 1)[0];
+      const found = asFile(name, base) ?? asFile(join(name, 'index'), base);
+      return found ? found + path.slice(name.length) : path;
+    },
+    // The source of the module that a `data:` URL has, or the value of its JSON.
+    dataModule(url) {
+      const { type, bytes } = shared.library('internal/data_url')(url) ?? fail('ERR_INVALID_URL', `Invalid URL: ${url}`, TypeError);
+      const [kind] = type.toLowerCase().split(/\s*;/);
+      const text = bytes.utf8Slice();
+      if (/^(text|application)\/(x-)?(javascript|ecmascript)$/.test(kind)) return { source: text };
+      if (kind !== 'application/json') fail('ERR_UNKNOWN_MODULE_FORMAT', `Unknown module format: ${kind} for URL ${url}`, RangeError);
+      return { value: JSON.parse(text) };
+    },
     // `import.meta.resolve` of a file.
     resolver: (base) => (name) => {
       const found = /^(file|data|https?):/.test(name) ? name : resolve(`${name}`, here(base), importing);

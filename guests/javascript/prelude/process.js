@@ -2,8 +2,8 @@
 (function (native, shared) {
   'use strict';
   // Those that are there now: a snippet may have others of these names.
-  const { console, performance, setTimeout } = globalThis;
-  const { activeTimers, arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, programName, setExitCode, write } =
+  const { console, performance } = globalThis;
+  const { activeTimers, arguments: programArguments, changeFolder, currentFolder, environment, environmentAge, exit, exitCode, listenToRuns, monotonic, nextTick, programName, runNumber, setExitCode, write } =
     native;
   const { modules, define } = shared;
   // What this is like: packages ask for it before they use what it has.
@@ -35,21 +35,31 @@
   // A program that is a file is called by its path.
   const ownFile = () => (programName()[0] === '/' ? [programName()] : []);
 
-  // The environment of the run; what a snippet changes lasts until a run brings another.
+  // The environment of the run; what a snippet changes lasts until a run brings another, or, of the arguments, is another file.
   function current() {
     if (age !== environmentAge()) {
-      const given = programArguments();
-      known = { env: new Proxy({ HOME: home(), ...environment() }, ofEnvironment), argv: ['javascript', ...(given.length ? given : ownFile())], stdin: undefined };
+      known = { env: new Proxy({ HOME: home(), ...environment() }, ofEnvironment) };
       age = environmentAge();
+    }
+    if (known.program !== programName()) {
+      const given = programArguments();
+      known.argv = ['javascript', ...(given.length ? given : ownFile())];
+      known.program = programName();
+    }
+    if (known.run !== runNumber()) {
+      known.input = undefined;
+      known.run = runNumber();
     }
     return known;
   }
 
   // What a run tells the listeners of `process`. They are those of one run: the next one is a program of its own.
-  const ofRuns = ['beforeExit', 'exit', 'uncaughtException', 'unhandledRejection'];
+  const ofRuns = ['beforeExit', 'exit', 'rejectionHandled', 'uncaughtException', 'uncaughtExceptionMonitor', 'unhandledRejection'];
   let isHeard = false;
   let isEnding = false;
   let capture = null;
+  // A rejection that nobody listens for, while it is an exception.
+  let rejected;
   function tell(name, first, second) {
     if (name === 'end') {
       for (const each of ofRuns) process.removeAllListeners(each);
@@ -58,24 +68,19 @@
       return false;
     }
     if (name === 'exit') isEnding = true;
-    if (name === 'uncaughtException' && capture) {
-      capture(first);
-      return true;
-    }
-    if (name === 'uncaughtException') {
-      process.emit('uncaughtExceptionMonitor', first, name);
-      second = name;
-    }
+    if (name === 'uncaughtException') return tellException(first);
     if (process.emit(name, first, second)) return true;
-    return name === 'unhandledRejection' && tellRejection(first);
+    if (name === 'unhandledRejection') rejected = { reason: first };
+    return false;
   }
 
-  // Where nobody listens for it, a rejection is an exception.
-  function tellRejection(reason) {
-    if (!capture && !process.listenerCount('uncaughtException')) return false;
-    const error = reason instanceof Error ? reason : rare().rejection(reason);
-    process.emit('uncaughtExceptionMonitor', error, 'unhandledRejection');
-    if (!capture) return process.emit('uncaughtException', error, 'unhandledRejection');
+  function tellException(error) {
+    const isRejection = rejected !== undefined && Object.is(rejected.reason, error);
+    rejected = undefined;
+    if (isRejection && !(error instanceof Error)) error = rare().rejection(error);
+    const origin = isRejection ? 'unhandledRejection' : 'uncaughtException';
+    process.emit('uncaughtExceptionMonitor', error, origin);
+    if (!capture) return process.emit('uncaughtException', error, origin);
     capture(error);
     return true;
   }
@@ -101,95 +106,33 @@
     if (done) queueMicrotask(() => done());
     return true;
   }
-  const stream = (descriptor) =>
-    Object.assign(Object.create(listening), {
-      fd: descriptor,
-      isTTY: false,
-      writable: true,
-      writableLength: 0,
-      writableHighWaterMark: 16384,
-      columns: undefined,
-      write: writeTo,
-      end(chunk, encoding, callback) {
-        if (chunk !== undefined && typeof chunk !== 'function') this.write(chunk);
-        const done = [chunk, encoding, callback].find((each) => typeof each === 'function');
-        if (done) queueMicrotask(() => done());
-        return this;
-      },
-      cork() {},
-      uncork() {},
-      getColorDepth: () => 1,
-      hasColors: () => false,
-      getWindowSize: () => [80, 24],
-      ref() {
-        return this;
-      },
-      unref() {
-        return this;
-      },
-    });
-
-  // Standard input as a stream: its bytes are all there, so one chunk of text brings them to who listens.
-  function standardInput() {
-    const input = new modules.events();
-    const { on, once } = input;
-    let encoding = 'utf8';
-    let left;
-    let begun = false;
-    const read = () => {
-      left ??= modules.fs.readFileSync(0, encoding);
-      const chunk = left;
-      left = '';
-      return chunk.length ? chunk : null;
-    };
-    const begin = () => {
-      if (begun) return;
-      begun = true;
-      setTimeout(() => {
-        if (input.listenerCount('readable')) input.emit('readable');
-        const chunk = read();
-        if (chunk !== null) input.emit('data', chunk);
-        input.readableEnded = true;
-        input.emit('end');
-        input.emit('close');
-      }, 0);
-    };
-    return Object.assign(input, {
-      fd: 0,
-      isTTY: false,
-      readable: true,
-      readableEnded: false,
-      read,
-      on(name, listener) {
-        if (name === 'data' || name === 'readable') begin();
-        return on.call(input, name, listener);
-      },
-      once(name, listener) {
-        if (name === 'data' || name === 'readable') begin();
-        return once.call(input, name, listener);
-      },
-      setEncoding(name) {
-        encoding = name ?? 'utf8';
-        return input;
-      },
-      resume() {
-        begin();
-        return input;
-      },
-      pause: () => input,
-      ref: () => input,
-      unref: () => input,
-      pipe(target) {
-        input.on('data', (chunk) => target.write(chunk));
-        if (target !== process.stdout && target !== process.stderr) input.on('end', () => target.end?.());
-        return target;
-      },
-      async *[Symbol.asyncIterator]() {
-        const chunk = read();
-        if (chunk !== null) yield chunk;
-      },
-    });
-  }
+  // Standard output and standard error, until the module `stream` makes streams of its class of them.
+  const standardOutput = Object.assign(Object.create(listening), {
+    isTTY: false,
+    writable: true,
+    writableLength: 0,
+    writableHighWaterMark: 16384,
+    columns: undefined,
+    write: writeTo,
+    end(chunk, encoding, callback) {
+      if (chunk !== undefined && typeof chunk !== 'function') this.write(chunk);
+      const done = [chunk, encoding, callback].find((each) => typeof each === 'function');
+      if (done) queueMicrotask(() => done());
+      return this;
+    },
+    cork() {},
+    uncork() {},
+    getColorDepth: () => 1,
+    hasColors: () => false,
+    getWindowSize: () => [80, 24],
+    ref() {
+      return this;
+    },
+    unref() {
+      return this;
+    },
+  });
+  const stream = (fd) => Object.assign(Object.create(standardOutput), { fd });
 
   const rare = () => shared.library('internal/process');
   // Functions that are evaluated when they are first called.
@@ -233,7 +176,12 @@
     pid: 1,
     ppid: 0,
     get stdin() {
-      return (current().stdin ??= standardInput());
+      const now = current();
+      now.input ??= shared.library('internal/standard_streams').input();
+      return now.input;
+    },
+    set stdin(stream) {
+      current().input = stream;
     },
     exit(status) {
       if (status !== undefined && status !== null) process.exitCode = status;
@@ -259,7 +207,9 @@
     },
     nextTick(callback, ...values) {
       if (typeof callback !== 'function') throw rare().wrongType('"callback" argument', 'of type function', callback);
-      if (!isEnding) nextTick(callback, ...values);
+      if (isEnding) return;
+      if (shared.hooks) nextTick(shared.hooks.tick(callback, values));
+      else nextTick(callback, ...values);
     },
     hrtime: Object.assign(
       (since) => {
@@ -304,7 +254,7 @@
     },
     getBuiltinModule: (name) => modules[`${name}`.replace(/^node:/, '')],
   };
-  shared.standard = { stdout: process.stdout, stderr: process.stderr, write: writeTo };
+  shared.standard = { stdout: process.stdout, stderr: process.stderr, write: writeTo, prototype: standardOutput };
   Object.defineProperty(listening, 'constructor', { value: Object.defineProperty(function () {}, 'name', { value: 'process' }), writable: true, configurable: true });
   listening.constructor.prototype = listening;
   shared.processPrototype = listening;

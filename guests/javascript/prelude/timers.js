@@ -5,6 +5,8 @@
   const { apply } = Reflect;
   const LONGEST = 2 ** 31 - 1;
   const byNumber = new Map();
+  // What a call returned that was made for what it does: it is no value of a snippet that ends with the call.
+  shared.asides = { value: undefined };
   // The timer whose callback runs.
   let firing;
 
@@ -17,6 +19,11 @@
     delay *= 1;
     if (delay > LONGEST) globalThis.process.emitWarning(`${delay} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`, 'TimeoutOverflowWarning');
     return delay >= 1 && delay <= LONGEST ? delay : 1;
+  }
+
+  function call(timer, callback, values) {
+    if (shared.hooks) shared.hooks.run(timer, callback, values);
+    else apply(callback, timer, values);
   }
 
   class Timeout {
@@ -32,6 +39,7 @@
       this.#arguments = values;
       this.#waitedFor = isWaitedFor;
       Timeout.#start(this);
+      shared.hooks?.begun('Timeout', this);
     }
     static #start(timer) {
       timer.#id = setTimeout(Timeout.#fire, Math.trunc(timer._idleTimeout), timer);
@@ -43,7 +51,7 @@
       if (typeof _onTimeout !== 'function') return void stop(timer);
       firing = timer;
       try {
-        apply(_onTimeout, timer, timer.#arguments);
+        call(timer, _onTimeout, timer.#arguments);
       } finally {
         firing = undefined;
         // The callback may have stopped it or started it anew.
@@ -61,6 +69,7 @@
       if (!(#id in timer)) return false;
       clearTimer(timer.#id);
       timer._destroyed = true;
+      shared.hooks?.ended(timer);
       if (timer.#number !== undefined) byNumber.delete(timer.#number);
       return true;
     }
@@ -111,16 +120,19 @@
       this._destroyed = false;
       this.#arguments = values;
       this.#id = setImmediate(Immediate.#fire, this);
+      shared.hooks?.begun('Immediate', this);
     }
     static #fire(immediate) {
       const callback = immediate._onImmediate;
       immediate._destroyed = true;
-      if (typeof callback === 'function') apply(callback, immediate, immediate.#arguments);
+      if (typeof callback === 'function') call(immediate, callback, immediate.#arguments);
+      shared.hooks?.ended(immediate);
     }
     static stop(immediate) {
       if (!(#id in immediate)) return;
       clearTimer(immediate.#id);
       immediate._destroyed = true;
+      shared.hooks?.ended(immediate);
     }
     ref() {
       this.#waitedFor = true;
@@ -153,21 +165,21 @@
   const functions = {
     setTimeout(callback, delay, ...values) {
       needFunction(callback);
-      return new Timeout(callback, delay, values, false);
+      return (shared.asides.value = new Timeout(callback, delay, values, false));
     },
     clearTimeout(timer) {
       clear(timer);
     },
     setInterval(callback, delay, ...values) {
       needFunction(callback);
-      return new Timeout(callback, delay, values, true);
+      return (shared.asides.value = new Timeout(callback, delay, values, true));
     },
     clearInterval(timer) {
       clear(timer);
     },
     setImmediate(callback, ...values) {
       needFunction(callback);
-      return new Immediate(callback, values);
+      return (shared.asides.value = new Immediate(callback, values));
     },
     clearImmediate(timer) {
       clear(timer);

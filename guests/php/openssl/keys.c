@@ -273,8 +273,21 @@ static size_t wrap(key *from, unsigned char *room, size_t size) {
   return (size_t)(total + added);
 }
 
+// With which cipher the options have a key protected; -1: they name one that is not there.
+static zend_long protection(HashTable *options) {
+  zval *named = options ? zend_hash_str_find_deref(options, ZEND_STRL("encrypt_key_cipher")) : NULL;
+  if (!named) return CIPHER_AES_256_CBC;
+  if (Z_TYPE_P(named) == IS_LONG && key_can_protect(Z_LVAL_P(named))) return Z_LVAL_P(named);
+  php_error_docref(NULL, E_WARNING, "Unknown cipher algorithm for private key");
+  return -1;
+}
+
 // The text of a private key; NULL: there was an error.
-static zend_string *written(zval *value, zend_string *passphrase) {
+static zend_string *written(zval *value, zend_string *passphrase, HashTable *options) {
+  zval *wanted = options ? zend_hash_str_find_deref(options, ZEND_STRL("encrypt_key")) : NULL;
+  bool protects = passphrase && ZSTR_LEN(passphrase) && (!wanted || zend_is_true(wanted));
+  zend_long cipher = protection(options);
+  if (cipher < 0) return NULL;
   zend_object *owner;
   zend_string *made = NULL;
   key *from = key_from(value, true, passphrase, &owner);
@@ -282,51 +295,51 @@ static zend_string *written(zval *value, zend_string *passphrase) {
     if (!EG(exception)) php_error_docref(NULL, E_WARNING, "Cannot get key from parameter 1");
     return NULL;
   }
-  if (passphrase && ZSTR_LEN(passphrase)) {
-    php_error_docref(NULL, E_WARNING, "Private keys cannot be encrypted in this sandbox");
-  } else {
-    unsigned char *der = emalloc(ROOM), *pem = emalloc(ROOM);
-    size_t length = wrap(from, der, ROOM), size;
-    if (length && !mbedtls_pem_write_buffer("-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n",
-                                            der + ROOM - length, length, pem, ROOM, &size)) {
-      made = zend_string_init((char *)pem, size - 1, 0);
-    }
-    ZEND_SECURE_ZERO(der, ROOM);
-    ZEND_SECURE_ZERO(pem, ROOM);
-    efree(der);
-    efree(pem);
+  unsigned char *der = emalloc(ROOM), *pem = emalloc(ROOM);
+  size_t length = wrap(from, der, ROOM), size;
+  if (length && protects) length = key_protect(der, ROOM, length, passphrase, cipher);
+  const char *begin = protects ? "-----BEGIN ENCRYPTED PRIVATE KEY-----\n" : "-----BEGIN PRIVATE KEY-----\n";
+  const char *end = protects ? "-----END ENCRYPTED PRIVATE KEY-----\n" : "-----END PRIVATE KEY-----\n";
+  if (length && !mbedtls_pem_write_buffer(begin, end, der + ROOM - length, length, pem, ROOM, &size)) {
+    made = zend_string_init((char *)pem, size - 1, 0);
   }
+  ZEND_SECURE_ZERO(der, ROOM);
+  ZEND_SECURE_ZERO(pem, ROOM);
+  efree(der);
+  efree(pem);
   if (owner) zend_object_release(owner);
   return made;
 }
 
 PHP_FUNCTION(openssl_pkey_export) {
-  zval *value, *output, *options = NULL;
+  zval *value, *output;
+  HashTable *options = NULL;
   zend_string *passphrase = NULL;
   ZEND_PARSE_PARAMETERS_START(2, 4)
   Z_PARAM_ZVAL(value)
   Z_PARAM_ZVAL(output)
   Z_PARAM_OPTIONAL
   Z_PARAM_STR_OR_NULL(passphrase)
-  Z_PARAM_ARRAY_OR_NULL(options)
+  Z_PARAM_ARRAY_HT_OR_NULL(options)
   ZEND_PARSE_PARAMETERS_END();
-  zend_string *text = written(value, passphrase);
+  zend_string *text = written(value, passphrase, options);
   if (text) ZEND_TRY_ASSIGN_REF_STR(output, text);
   RETVAL_BOOL(text != NULL);
 }
 
 PHP_FUNCTION(openssl_pkey_export_to_file) {
-  zval *value, *options = NULL;
+  zval *value;
+  HashTable *options = NULL;
   zend_string *path, *passphrase = NULL;
   ZEND_PARSE_PARAMETERS_START(2, 4)
   Z_PARAM_ZVAL(value)
   Z_PARAM_PATH_STR(path)
   Z_PARAM_OPTIONAL
   Z_PARAM_STR_OR_NULL(passphrase)
-  Z_PARAM_ARRAY_OR_NULL(options)
+  Z_PARAM_ARRAY_HT_OR_NULL(options)
   ZEND_PARSE_PARAMETERS_END();
   RETVAL_FALSE;
-  zend_string *text = written(value, passphrase);
+  zend_string *text = written(value, passphrase, options);
   if (!text) return;
   php_stream *stream = php_stream_open_wrapper(ZSTR_VAL(path), "wb", REPORT_ERRORS, NULL);
   if (stream) {

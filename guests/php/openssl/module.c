@@ -4,6 +4,7 @@
 #include <mbedtls/build_info.h>
 
 #include "ext/standard/info.h"
+#include "zend_attributes.h"
 
 // Errors that a program may still ask for; older ones fall out.
 #define MOST_ERRORS 16
@@ -192,6 +193,8 @@ static const zend_function_entry functions[] = {
     ZEND_FE_END
 };
 
+static const char *const releasing[] = {"openssl_pkey_free", "openssl_free_key"};
+
 static const struct {
   const char *name;
   zend_long value;
@@ -203,6 +206,10 @@ static const struct {
     {"OPENSSL_ALGO_SHA256", 7},
     {"OPENSSL_ALGO_SHA384", 8},
     {"OPENSSL_ALGO_SHA512", 9},
+    {"OPENSSL_CIPHER_3DES", CIPHER_3DES},
+    {"OPENSSL_CIPHER_AES_128_CBC", CIPHER_AES_128_CBC},
+    {"OPENSSL_CIPHER_AES_192_CBC", CIPHER_AES_192_CBC},
+    {"OPENSSL_CIPHER_AES_256_CBC", CIPHER_AES_256_CBC},
     {"OPENSSL_DONT_ZERO_PAD_KEY", DONT_ZERO_PAD_KEY},
     {"OPENSSL_KEYTYPE_DH", KEYTYPE_DH},
     {"OPENSSL_KEYTYPE_DSA", KEYTYPE_DSA},
@@ -216,12 +223,25 @@ static const struct {
     {"OPENSSL_ZERO_PADDING", ZERO_PADDING},
 };
 
+// What PHP says of a function that need not be called any more.
+static void deprecate(const char *name, const char *since, const char *why) {
+  zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
+  zend_attribute *told = zend_add_function_attribute(function, ZSTR_KNOWN(ZEND_STR_DEPRECATED_CAPITALIZED), 2);
+  told->args[0].name = ZSTR_KNOWN(ZEND_STR_SINCE);
+  ZVAL_STR(&told->args[0].value, zend_string_init(since, strlen(since), true));
+  told->args[1].name = ZSTR_KNOWN(ZEND_STR_MESSAGE);
+  ZVAL_STR(&told->args[1].value, zend_string_init(why, strlen(why), true));
+}
+
 static PHP_MINIT_FUNCTION(openssl) {
   for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
     zend_register_long_constant(constants[i].name, strlen(constants[i].name), constants[i].value, CONST_PERSISTENT, module_number);
   }
   REGISTER_STRING_CONSTANT("OPENSSL_VERSION_TEXT", MBEDTLS_VERSION_STRING_FULL, CONST_PERSISTENT);
   keys_start();
+  for (size_t i = 0; i < sizeof releasing / sizeof *releasing; i++) {
+    deprecate(releasing[i], "8.0", "as OpenSSLAsymmetricKey objects are freed automatically");
+  }
   return SUCCESS;
 }
 

@@ -18,6 +18,11 @@
 #define KEYTYPE_DH 2
 #define KEYTYPE_EC 3
 
+#define CIPHER_3DES 4
+#define CIPHER_AES_128_CBC 5
+#define CIPHER_AES_192_CBC 6
+#define CIPHER_AES_256_CBC 7
+
 // cipher.c
 PHP_FUNCTION(openssl_cipher_iv_length);
 PHP_FUNCTION(openssl_cipher_key_length);

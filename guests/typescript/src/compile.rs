@@ -17,23 +17,32 @@ use swc_ecma_transforms_base::resolver;
 use swc_ecma_transforms_proposal::decorator_2023_11::decorator_2023_11;
 use swc_ecma_transforms_proposal::decorators::{self, decorators};
 use swc_ecma_transforms_react::{self as react, Runtime, jsx};
-use swc_ecma_transforms_typescript::typescript::{self, ImportsNotUsedAsValues, typescript};
+use swc_ecma_transforms_typescript::typescript::{
+    self, ImportsNotUsedAsValues, TsImportExportAssignConfig, typescript,
+};
 
+use crate::choose::Options;
 use crate::configuration::Configuration;
-use crate::declare;
 use crate::facts::Facts;
-use crate::hidden;
 use crate::place::Placed;
 use crate::refusal::{Diagnostics, Refusal};
+use crate::{accessor, declare, fields, hidden, merge};
 
 /// A source that is TypeScript.
 pub(crate) struct Parsed {
     pub(crate) facts: Facts,
     // The instance ends with this call.
-    program: ManuallyDrop<Program>,
+    pub(crate) program: ManuallyDrop<Program>,
     comments: ManuallyDrop<SingleThreadedComments>,
     map: Lrc<SourceMap>,
     diagnostics: Diagnostics,
+}
+
+impl Parsed {
+    /// The program, and where its parts stand.
+    pub(crate) fn into_program(self) -> (Program, Lrc<SourceMap>) {
+        (ManuallyDrop::into_inner(self.program), self.map)
+    }
 }
 
 pub(crate) fn parse(source: &str, tsx: bool) -> Result<Parsed, Refusal> {
@@ -58,19 +67,27 @@ pub(crate) fn parse(source: &str, tsx: bool) -> Result<Parsed, Refusal> {
     }
 }
 
-pub(crate) fn compile(source: &str, parsed: Parsed, configuration: Option<&str>) -> Result<String, Refusal> {
+pub(crate) fn compile(
+    source: &str,
+    parsed: Parsed,
+    options: &Options<'_>,
+    configuration: &Result<Configuration, Refusal>,
+) -> Result<String, Refusal> {
     let Parsed { facts, mut program, comments, map, diagnostics } = parsed;
-    let mut read = Configuration::default();
-    if facts.decorators || facts.jsx {
-        read = configuration.map(Configuration::read).transpose()?.unwrap_or_default();
+    let mut read = match configuration {
+        Ok(read) => read.clone(),
+        Err(refusal) if facts.decorators || facts.jsx => return Err(refusal.clone()),
+        Err(_) => Configuration::default(),
+    };
+    if facts.jsx {
         read.heed(&comments)?;
     }
     let legacy = facts.decorators && (read.legacy_decorators || facts.parameters);
     if let (true, Some(span)) = (legacy, facts.decorated_accessor) {
         let at = map.lookup_char_pos(span.lo);
         return Err(Refusal {
-            message: "an `accessor` has decorators of the standard's form only: no `experimentalDecorators`, and no \
-                      decorators of parameters"
+            message: "an `accessor` with a private name, or one that is worked out, has decorators of the standard's \
+                      form only: no `experimentalDecorators`, and no decorators of parameters"
                 .to_owned(),
             place: Refusal::place(&at),
         });
@@ -78,7 +95,8 @@ pub(crate) fn compile(source: &str, parsed: Parsed, configuration: Option<&str>)
     let before = HANDLER.set(&diagnostics.handler, || {
         let helpers = Helpers::new(false);
         HELPERS.set(&helpers, || {
-            let transform = Transform { facts, legacy, configuration: read, map: map.clone() };
+            let is_module = options.is_module();
+            let transform = Transform { facts, legacy, configuration: read, is_module, map: map.clone() };
             transform.run(&mut program, &comments, &helpers)
         })
     });
@@ -106,6 +124,7 @@ struct Transform {
     facts: Facts,
     legacy: bool,
     configuration: Configuration,
+    is_module: bool,
     map: Lrc<SourceMap>,
 }
 
@@ -119,18 +138,32 @@ impl Transform {
         if self.facts.decorators || self.facts.jsx {
             into_module(program);
         }
+        let keeps_require = self.is_module && declare::is_common(program);
+        if !keeps_require {
+            declare::export_default(program);
+        }
         declare::prepare(program, &self.facts);
+        if self.legacy {
+            accessor::split(program);
+        }
+        let is_merged = merge::declare(program);
         resolver(unresolved, top_level, true).process(program);
+        if is_merged {
+            merge::qualify(program);
+        }
         if self.legacy {
             // Types are still there: metadata tells them.
             let of = decorators::Config {
                 legacy: true,
                 emit_metadata: self.configuration.metadata,
-                use_define_for_class_fields: true,
+                use_define_for_class_fields: !self.configuration.assigned_fields,
             };
             decorators(of).process(program);
         }
-        typescript(self.types(), unresolved, top_level).process(program);
+        if self.configuration.assigned_fields {
+            fields::assign(program);
+        }
+        typescript(self.types(keeps_require), unresolved, top_level).process(program);
         declare::anew(program, &self.facts);
         if self.facts.accessor || (self.facts.decorators && !self.legacy) {
             decorator_2023_11().process(program);
@@ -139,15 +172,20 @@ impl Transform {
             let of = self.elements();
             jsx(self.map.clone(), Some(comments), of, top_level, unresolved).process(program);
         }
-        let before = hidden::hide(program, helpers, unresolved, &self.map);
+        let before = hidden::hide(program, helpers, unresolved, self.is_module);
         hygiene().process(program);
         fixer(None).process(program);
         before
     }
 
-    fn types(&self) -> typescript::Config {
+    fn types(&self, keeps_require: bool) -> typescript::Config {
         typescript::Config {
-            // What is not marked as a type stays, as it does where types are blanked out.
+            // A module has no `require` of its own.
+            import_export_assign_config: match self.is_module && !keeps_require {
+                true => TsImportExportAssignConfig::NodeNext,
+                false => TsImportExportAssignConfig::Classic,
+            },
+            // What is only a type is not there any more.
             verbatim_module_syntax: true,
             import_not_used_as_values: ImportsNotUsedAsValues::Preserve,
             native_class_properties: true,

@@ -12,17 +12,37 @@ use swc_ecma_visit::{Visit, VisitMut, VisitMutWith, VisitWith, noop_visit_mut_ty
 
 use crate::facts::Facts;
 
-/// Compiled decorators need variables beside their class. So that these are none of the sandbox's, a class with decorators is
-/// made in a function, and is its result. `export =` is the value of the source, as `export default` is.
-pub(crate) fn prepare(program: &mut Program, facts: &Facts) {
-    if let Program::Module(module) = program {
-        for item in &mut module.body {
-            if let ModuleItem::ModuleDecl(ModuleDecl::TsExportAssignment(assignment)) = item {
-                let (span, expr) = (assignment.span, assignment.expr.take());
-                *item = ModuleDecl::ExportDefaultExpr(ExportDefaultExpr { span, expr }).into();
-            }
+/// `export =` is the value of the source, as `export default` is.
+pub(crate) fn export_default(program: &mut Program) {
+    let Program::Module(module) = program else { return };
+    for item in &mut module.body {
+        if let ModuleItem::ModuleDecl(ModuleDecl::TsExportAssignment(assignment)) = item {
+            let (span, expr) = (assignment.span, assignment.expr.take());
+            *item = ModuleDecl::ExportDefaultExpr(ExportDefaultExpr { span, expr }).into();
         }
     }
+}
+
+/// Whether a file is a module of the older kind: `import x = require()` and `export =` are the only ones of its statements that
+/// only a module has.
+pub(crate) fn is_common(program: &Program) -> bool {
+    let is_newer = |item: &ModuleItem| match item {
+        ModuleItem::ModuleDecl(ModuleDecl::Import(import)) => !import.type_only,
+        ModuleItem::ModuleDecl(ModuleDecl::ExportNamed(export)) => !export.type_only,
+        ModuleItem::ModuleDecl(ModuleDecl::ExportDecl(export)) => {
+            !matches!(export.decl, Decl::TsInterface(_) | Decl::TsTypeAlias(_))
+        }
+        ModuleItem::ModuleDecl(declaration) => {
+            !matches!(declaration, ModuleDecl::TsImportEquals(_) | ModuleDecl::TsExportAssignment(_))
+        }
+        ModuleItem::Stmt(_) => false,
+    };
+    program.as_module().is_none_or(|module| !module.body.iter().any(is_newer))
+}
+
+/// Compiled decorators need variables beside their class. So that these are none of the sandbox's, a class with decorators is
+/// made in a function, and is its result.
+pub(crate) fn prepare(program: &mut Program, facts: &Facts) {
     if facts.decorators {
         match program {
             Program::Module(module) => {
@@ -212,7 +232,7 @@ fn unplaced(name: &Ident) -> Ident {
     Ident { span: DUMMY_SP, ..name.clone() }
 }
 
-fn is_decorated(class: &Class) -> bool {
+pub(crate) fn is_decorated(class: &Class) -> bool {
     let of_member = |member: &ClassMember| match member {
         ClassMember::Method(method) => is_decorated_function(&method.function),
         ClassMember::PrivateMethod(method) => is_decorated_function(&method.function),

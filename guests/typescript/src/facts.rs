@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use swc_atoms::Atom;
 use swc_common::{Span, Spanned};
 use swc_ecma_ast::{
-    AutoAccessor, Decorator, JSXElement, JSXFragment, ModuleDecl, ModuleItem, Param, Program, TsModuleDecl,
-    TsParamProp,
+    AutoAccessor, ClassProp, Decorator, JSXElement, JSXFragment, ModuleDecl, ModuleItem, Param, Program,
+    TsModuleDecl, TsParamProp,
 };
 use swc_ecma_ast::{Decl, Stmt, TsModuleName};
 use swc_ecma_visit::{Visit, VisitWith};
+
+use crate::accessor::can_be_split;
 
 #[derive(Default)]
 pub(crate) struct Facts {
@@ -17,9 +19,11 @@ pub(crate) struct Facts {
     /// Of parameters, which only the older form of decorators has.
     pub(crate) parameters: bool,
     pub(crate) accessor: bool,
-    /// The first decorated `accessor`.
+    /// The first decorated `accessor` that the older form of decorators cannot have.
     pub(crate) decorated_accessor: Option<Span>,
     pub(crate) jsx: bool,
+    /// A class has some.
+    pub(crate) fields: bool,
     /// Names of enums and namespaces that are declared at the top.
     pub(crate) enums: BTreeSet<Atom>,
     pub(crate) namespaces: BTreeSet<Atom>,
@@ -85,10 +89,16 @@ impl Visit for Facts {
 
     fn visit_auto_accessor(&mut self, accessor: &AutoAccessor) {
         self.accessor = true;
-        if let (None, Some(first)) = (self.decorated_accessor, accessor.decorators.first()) {
-            self.decorated_accessor = Some(first.span());
+        match (self.decorated_accessor, accessor.decorators.first()) {
+            (None, Some(first)) if !can_be_split(accessor) => self.decorated_accessor = Some(first.span()),
+            _ => {}
         }
         accessor.visit_children_with(self);
+    }
+
+    fn visit_class_prop(&mut self, field: &ClassProp) {
+        self.fields = true;
+        field.visit_children_with(self);
     }
 
     fn visit_jsx_element(&mut self, element: &JSXElement) {

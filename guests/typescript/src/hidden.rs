@@ -2,39 +2,53 @@
 //! what is declared at the top of a snippet, and shows it as the user's. So these are properties of an object that stands in
 //! the global one under a symbol: later snippets' functions find them there, and no list of variables has them.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 use swc_atoms::Atom;
-use swc_common::sync::Lrc;
-use swc_common::{DUMMY_SP, Mark, SourceMap, SyntaxContext};
+use swc_common::{DUMMY_SP, Mark, SyntaxContext};
 use swc_ecma_ast::{
-    CallExpr, Callee, ComputedPropName, Decl, Expr, Id, Ident, IdentName, ImportSpecifier, Lit, MemberExpr,
-    MemberProp, ModuleDecl, ModuleExportName, ModuleItem, Pass, Program, Script, Stmt, Str,
+    CallExpr, Callee, ComputedPropName, Expr, Id, Ident, IdentName, ImportSpecifier, Lit, MemberExpr,
+    MemberProp, ModuleDecl, ModuleExportName, ModuleItem, Program, Stmt, Str,
 };
-use swc_ecma_codegen::text_writer::JsWriter;
-use swc_ecma_codegen::{Config, Emitter};
-use swc_ecma_transforms_base::helpers::{Helpers, inject_helpers};
+use swc_ecma_transforms_base::helpers::Helpers;
+use swc_ecma_transforms_base::helpers::generated::{ALL, HelperName};
 use swc_ecma_visit::{VisitMut, VisitMutWith, noop_visit_mut_type};
 
 /// The symbol.
 const REGISTRY: &str = "dormouse.typescript";
 
+/// The helpers that compiled code calls: name and text. The library's own list, and all helpers with it, is not linked.
+const HELPERS: [(&str, &str); 6] = [
+    helper(HelperName::apply_decs_2311),
+    helper(HelperName::identity),
+    helper(HelperName::to_property_key),
+    helper(HelperName::ts_decorate),
+    helper(HelperName::ts_metadata),
+    helper(HelperName::ts_param),
+];
+/// Those that they call.
+const CALLED: [(&str, [&str; 2]); 1] =
+    [("_to_property_key", [helper(HelperName::to_primitive).1, helper(HelperName::type_of).1])];
+
+const fn helper(name: HelperName) -> (&'static str, &'static str) {
+    let helper = &ALL[name as usize];
+    (helper.local, helper.source)
+}
+
 /// Takes what the passes have added to the beginning of a program, and lets all that uses it look it up. Answers the code
-/// that must run before the program, in one line.
-pub(crate) fn hide(
-    program: &mut Program,
-    helpers: &Helpers,
-    unresolved: Mark,
-    map: &Lrc<SourceMap>,
-) -> String {
+/// that must run before the program, in one line. A file's imports are its own, and stay.
+pub(crate) fn hide(program: &mut Program, helpers: &Helpers, unresolved: Mark, is_file: bool) -> String {
     let mut hide = Hide {
         names: FxHashMap::default(),
         helpers: SyntaxContext::empty().apply_mark(helpers.mark()),
         unresolved: SyntaxContext::empty().apply_mark(unresolved),
+        called: BTreeSet::new(),
     };
     let mut before = String::new();
     if let Program::Module(module) = program {
         module.body.retain(|item| match item {
-            ModuleItem::ModuleDecl(ModuleDecl::Import(import)) if import.span.is_dummy() => {
+            ModuleItem::ModuleDecl(ModuleDecl::Import(import)) if import.span.is_dummy() && !is_file => {
                 let from = import.src.value.to_string_lossy();
                 let quoted = quote(&from);
                 before += &format!(
@@ -54,44 +68,25 @@ pub(crate) fn hide(
             _ => true,
         });
     }
-    let added = take_helpers(program, unresolved);
-    if !added.is_empty() {
-        let names: Vec<&str> = added.iter().filter_map(name).collect();
-        let names = names.join(",");
-        let code = write(added, map);
+    program.visit_mut_with(&mut hide);
+    for name in &hide.called {
         before += &format!(
-            "void Object.assign(globalThis[Symbol.for(\"{REGISTRY}\")]??={{}},(()=>{{{code};return{{{names}}}}})());"
+            "void Object.assign(globalThis[Symbol.for(\"{REGISTRY}\")]??={{}},(()=>{{{};return{{{name}}}}})());",
+            text_of(name)
         );
     }
-    if !before.is_empty() {
-        program.visit_mut_with(&mut hide);
-        if is_strict(program) {
-            before.insert_str(0, "\"use strict\";");
-        }
+    if !before.is_empty() && is_strict(program) {
+        before.insert_str(0, "\"use strict\";");
     }
     before
 }
 
-/// The helpers that the program uses, which are put in front of it and taken out again.
-fn take_helpers(program: &mut Program, unresolved: Mark) -> Vec<Stmt> {
-    let count = |program: &Program| match program {
-        Program::Module(module) => module.body.len(),
-        Program::Script(script) => script.body.len(),
-    };
-    let before = count(program);
-    inject_helpers(unresolved).process(program);
-    let added = count(program) - before;
-    match program {
-        Program::Module(module) => {
-            let first =
-                module.body.iter().take_while(|item| item.as_stmt().is_some_and(is_directive)).count();
-            module.body.drain(first..first + added).filter_map(ModuleItem::stmt).collect()
-        }
-        Program::Script(script) => {
-            let first = script.body.iter().take_while(|statement| is_directive(statement)).count();
-            script.body.drain(first..first + added).collect()
-        }
-    }
+/// A helper and those that it calls, in one line: there are no comments in them that end with their line.
+fn text_of(name: &str) -> String {
+    let called = CALLED.iter().filter(|(caller, _)| *caller == name).flat_map(|(_, texts)| texts);
+    let own = HELPERS.iter().filter(|(known, _)| *known == name).map(|(_, text)| text);
+    let lines = called.chain(own).flat_map(|text| text.lines()).map(str::trim);
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 fn is_directive(statement: &Stmt) -> bool {
@@ -116,13 +111,6 @@ fn is_strict(program: &Program) -> bool {
     }
 }
 
-fn name(statement: &Stmt) -> Option<&str> {
-    match statement {
-        Stmt::Decl(Decl::Fn(function)) => Some(&function.ident.sym),
-        _ => None,
-    }
-}
-
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -138,23 +126,14 @@ fn quote(text: &str) -> String {
     quoted
 }
 
-/// Statements as code without line ends.
-fn write(body: Vec<Stmt>, map: &Lrc<SourceMap>) -> String {
-    let mut code = Vec::new();
-    let writer = JsWriter::new(map.clone(), " ", &mut code, None);
-    let cfg = Config::default().with_minify(true);
-    let script = Script { body, ..Script::default() };
-    // It writes to memory.
-    let _ = Emitter { cfg, cm: map.clone(), comments: None, wr: writer }.emit_script(&script);
-    String::from_utf8_lossy(&code).replace('\n', " ")
-}
-
 struct Hide {
     /// Names that were imported: of which module, and which of its exports.
     names: FxHashMap<Id, (Atom, Atom)>,
     /// The context of helpers' names.
     helpers: SyntaxContext,
     unresolved: SyntaxContext,
+    /// Helpers that the program calls.
+    called: BTreeSet<Atom>,
 }
 
 impl Hide {
@@ -169,8 +148,9 @@ impl Hide {
         computed(global("globalThis"), Expr::Call(symbol))
     }
 
-    fn found(&self, name: &Ident) -> Option<Expr> {
+    fn found(&mut self, name: &Ident) -> Option<Expr> {
         let (object, property) = if name.ctxt == self.helpers {
+            self.called.insert(name.sym.clone());
             (self.registry(), name.sym.clone())
         } else {
             let (module, export) = self.names.get(&name.to_id())?;

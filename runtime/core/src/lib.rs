@@ -15,12 +15,16 @@
 //! | what of the host is never given: keys | [`keys`] |
 //! | memory that was let go of, to be given back to the system | [`released`] |
 //! | a language model, and what it may cost | [`model`] |
+//! | tools of other servers, and who allows calls of them | [`connections`] |
+//! | calls of tools that a program's text shows | [`plain`] |
 //! | packages for a sandbox | [`packages`] |
+//! | names with stars in an operator's lists | [`pattern`] |
 //! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
 //! | who runs it | [`provider`], [`abilities`], [`capabilities`] |
 //! | doubles and waiting for tests (feature `testing`) | `testing` |
 //! | was another language meant | [`mistaken`] |
+//! | a program that waits | [`waiting`] |
 //! | what came back | [`outcome`], [`value`], [`exception`], [`output`] |
 
 pub mod abilities;
@@ -28,6 +32,7 @@ mod admission;
 pub mod arrival;
 pub mod callback;
 pub mod capabilities;
+pub mod connections;
 pub mod exception;
 pub mod fair;
 pub mod grants;
@@ -40,7 +45,9 @@ mod notebook;
 pub mod outcome;
 pub mod output;
 pub mod packages;
+pub mod pattern;
 mod places;
+pub mod plain;
 pub mod policy;
 pub mod program;
 pub mod project;
@@ -55,10 +62,12 @@ pub mod sandboxes;
 pub mod testing;
 mod turns;
 pub mod value;
+pub mod waiting;
 
 pub use abilities::Abilities;
-pub use callback::{Callback, Callbacks};
+pub use callback::{AnswerFile, Callback, CallbackAnswer, CallbackCall, Callbacks, Catalog};
 pub use capabilities::{Capabilities, GuestInfo};
+pub use connections::{Approver, Connections};
 pub use dormouse_types::{Access, Error, ErrorCode, GuestName, GuestPath, Language, Result};
 pub use exception::Exception;
 pub use grants::{Grants, Mount};
@@ -67,6 +76,7 @@ pub use model::{MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Promp
 pub use outcome::{Outcome, Recovery, Status, Usage};
 pub use output::{Captured, OutputSink, Stream};
 pub use packages::{PackageManager, Packages};
+pub use plain::PlainCall;
 pub use policy::Policy;
 pub use program::{OfferedPrograms, ProgramCall, ProgramEnd, Programs};
 pub use project::Project;
@@ -76,3 +86,4 @@ pub use resolve::Resolve;
 pub use runtime::Runtime;
 pub use sandboxes::Sandboxes;
 pub use value::Value;
+pub use waiting::{CallAnswer, Paused, Progress};

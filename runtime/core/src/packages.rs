@@ -18,6 +18,7 @@ mod add;
 mod building;
 mod install;
 mod lists;
+mod local;
 mod locking;
 mod present;
 
@@ -31,6 +32,7 @@ pub use self::add::{Added, Adding, Group, Saving, add};
 pub use self::building::{Build, BuildMachines, Built};
 pub use self::install::{Installed, install, install_and_remove, install_anew, uninstall};
 pub use self::lists::{RequirementsLine, listed, package_json, requirements_txt};
+pub use self::local::{Local, LocalContent};
 pub use self::locking::{LockFile, LockRequest, LockText, Locking, Placed, Project};
 pub use self::present::{present, whole};
 use crate::sandbox::Owner;
@@ -116,6 +118,8 @@ pub struct PackageRequest {
     /// Requirements as the user wrote them: `requests[socks]>=2,<3`, `left-pad@^1`. At most
     /// [`PackageRequest::MAX_REQUIREMENTS`].
     pub requirements: Vec<String>,
+    /// What is to be installed from the sandbox's own files. Default none.
+    pub local: Vec<Local>,
     /// Versions that packages of Python must have if they are needed, written as requirements are. At most
     /// [`PackageRequest::MAX_REQUIREMENTS`]. Default none.
     pub constraints: Vec<String>,
@@ -150,7 +154,7 @@ impl PackageRequest {
     /// `args_invalid` without a requirement or a project, and for one that is too long or holds control characters; `too_large` for
     /// too many.
     pub fn check(&self) -> Result<()> {
-        if self.requirements.is_empty() && self.project.is_none() {
+        if self.requirements.is_empty() && self.local.is_empty() && self.project.is_none() {
             return Err(Error::args_invalid("no package is named")
                 .with_hint("name packages, or a file with `-r requirements.txt`"));
         }
@@ -181,6 +185,13 @@ pub struct PackageFile {
     pub bytes: Vec<u8>,
     /// Whether it is a program that is started by its name.
     pub executable: bool,
+}
+
+impl PackageFile {
+    /// Whether it is compiled code, which can be made anew at any time.
+    pub fn is_bytecode(&self) -> bool {
+        self.path.contains("/__pycache__/") && self.path.ends_with(".pyc")
+    }
 }
 
 /// A package as it is laid out, in memory.
@@ -235,6 +246,11 @@ pub enum PackageEvent {
     },
     /// A package is built from its source.
     Building {
+        /// The package.
+        name: String,
+    },
+    /// The modules of a package are compiled.
+    Compiling {
         /// The package.
         name: String,
     },

@@ -97,6 +97,8 @@ pub struct OwnersPrograms {
     pub offered: Vec<Arc<dyn OfferedPrograms>>,
     /// Who is told what they receive, if anybody is.
     pub sink: Option<Arc<dyn OutputSink>>,
+    /// What there is besides.
+    pub further: Option<Arc<dyn Programs>>,
 }
 
 #[async_trait]
@@ -107,7 +109,7 @@ impl Programs for OwnersPrograms {
                 return Some(ended);
             }
         }
-        None
+        self.further.as_ref()?.run(call, files).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::connections::Taint;
 use crate::{Bounds, Callbacks, Error, ErrorCode, Grants, Language, Limits, OutputSink, Result};
 
 /// What every run has, whatever it runs.
@@ -17,6 +18,9 @@ pub struct RunContext {
     pub callbacks: Callbacks,
     /// Receives output while it runs. Default none.
     pub output: Option<Arc<dyn OutputSink>>,
+    /// Whether it has read what a server sent that the operator does not trust. Whoever offers tools takes the same for the
+    /// [`Caller`](crate::connections::Caller).
+    pub taint: Taint,
 }
 
 /// One snippet.

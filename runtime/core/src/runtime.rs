@@ -85,6 +85,21 @@ impl Runtime {
         Ok(outcome)
     }
 
+    /// Does a part of a run of the local owner's: admitted as a run is, in a place and a share of the processor's time of its own.
+    ///
+    /// # Errors
+    /// As [`Runtime::eval`], and of `work`.
+    pub async fn part<T, F>(&self, mut request: EvalRequest, work: impl FnOnce(EvalRequest) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        self.admission.admit(&mut request)?;
+        let owner = Owner::local();
+        let place = self.admission.place(&owner).await?;
+        request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
+        self.admission.share(&owner, work(request)).await
+    }
+
     /// Runs a program of the user's own. Dropping the future cancels the run.
     ///
     /// # Errors

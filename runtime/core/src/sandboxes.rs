@@ -21,6 +21,7 @@
 //! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | to the current guests, with what can be carried | [`migrating`] |
+//! | programs that outlive their call: waiting, answered, going on | [`runs`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | a call that somebody else ends | [`ending`] |
 //! | may more be kept, may more be in memory | [`growth`], [`awake`] |
@@ -66,6 +67,7 @@ mod pieces;
 mod providers;
 mod room;
 mod rules;
+mod runs;
 mod saving;
 mod states;
 mod steady;
@@ -100,6 +102,8 @@ pub use self::pieces::Upload;
 pub use self::providers::ProviderState;
 use self::room::Rooms;
 pub use self::rules::{Clock, Rules, SystemClock};
+pub use self::runs::RunTools;
+use self::runs::Runs;
 use self::saving::Saving;
 use self::steady::Steady;
 use self::sweeping::Sweeping;
@@ -131,6 +135,7 @@ struct Inner {
     /// What command lines can start besides guests.
     programs: RwLock<Vec<Arc<dyn OfferedPrograms>>>,
     jobs: Jobs,
+    runs: Runs,
     awake: Awake,
     growth: Growth,
     makings: Makings,
@@ -168,6 +173,7 @@ impl Sandboxes {
             packages: OnceLock::new(),
             programs: RwLock::default(),
             jobs: Jobs::default(),
+            runs: Runs::default(),
             awake: Awake::default(),
             growth: Growth::default(),
             makings: Makings::default(),

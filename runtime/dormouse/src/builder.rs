@@ -14,6 +14,7 @@ use crate::{Capacity, Snippet, fit};
 #[derive(Clone)]
 pub struct Dormouse {
     runtime: Runtime,
+    provider: Arc<WasmProvider>,
     capacity: Capacity,
 }
 
@@ -41,7 +42,7 @@ impl Dormouse {
 
     /// A run of `code` in `language` (`python`, `javascript`, `typescript`, or a registered one).
     pub fn snippet(&self, language: &str, code: impl Into<String>) -> Snippet {
-        Snippet::new(self.runtime.clone(), Language::parse(language), code.into())
+        Snippet::new((self.runtime.clone(), self.provider.clone()), Language::parse(language), code.into())
     }
 
     /// Runs a program of the user's own: a `wasi:cli` command component or a preview1 core module.
@@ -185,9 +186,9 @@ impl Builder {
         let (ready, manifests) = (self.settings.ready, self.settings.manifests.len());
         let capacity = Capacity::of(&self.policy, rules, manifests, ready);
         self.settings.allocation = capacity.allocation(self.allocation)?;
-        let provider = WasmProvider::new(self.settings)?;
+        let provider = Arc::new(WasmProvider::new(self.settings)?);
         self.policy.max_memory.get_or_insert_with(fit::runs_memory);
-        let runtime = Runtime::new(self.policy, Arc::new(provider));
+        let runtime = Runtime::new(self.policy, provider.clone());
         let runtime = match self.state {
             Some(folder) => {
                 let quota = fit::fitted(self.rules.quota, &folder, runtime.policy().owners_share);
@@ -198,6 +199,6 @@ impl Builder {
             }
             None => runtime,
         };
-        Ok(Dormouse { runtime, capacity })
+        Ok(Dormouse { runtime, provider, capacity })
     }
 }

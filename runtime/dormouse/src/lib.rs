@@ -118,7 +118,7 @@
 //!
 //! | for | names |
 //! | --- | --- |
-//! | running snippets and programs | [`Dormouse`], [`Builder`], [`Snippet`], [`CommandRequest`], [`Language`], [`Project`] |
+//! | running snippets and programs | [`Dormouse`], [`Builder`], [`Snippet`], [`Program`], [`CommandRequest`], [`Language`], [`Project`] |
 //! | limits and rules | [`Limits`], [`Bounds`], [`Policy`], [`Capacity`] |
 //! | grants | [`Access`], [`Mount`], [`Grants`], [`GuestPath`], [`Callback`] |
 //! | what comes back | [`Outcome`], [`Status`], [`Value`], [`Exception`], [`Captured`], [`Usage`], [`Error`], [`ErrorCode`] |
@@ -140,21 +140,25 @@ mod capacity;
 mod fit;
 mod persistent;
 mod snippet;
+mod stepped;
 
 pub use builder::{Builder, Dormouse};
 pub use capacity::Capacity;
 pub use dormouse_core::{
-    Abilities, Access, Bounds, Callback, Callbacks, Capabilities, Captured, CommandRequest, Error, ErrorCode,
-    EvalRequest, Exception, Grants, GuestInfo, GuestName, GuestPath, Language, Limits, LineRequest, MIB,
-    MeteredModel, Model, ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome, OutputSink,
-    PackageManager, Packages, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt, Provider, Recovery,
+    Abilities, Access, AnswerFile, Approver, Bounds, Callback, CallbackAnswer, CallbackCall, Callbacks,
+    Capabilities, Captured, Catalog, CommandRequest, Connections, Error, ErrorCode, EvalRequest, Exception,
+    Grants, GuestInfo, GuestName, GuestPath, Language, Limits, LineRequest, MIB, MeteredModel, Model,
+    ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome, OutputSink, PackageManager,
+    Packages, PlainCall, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt, Provider, Recovery,
     Resolve, Result, RunContext, Runtime, Sandboxes, Status, Stream, Usage, Value,
 };
 pub use dormouse_core::{
-    grants, keys, limits, mistaken, model, packages, program, project, sandbox, sandboxes, value,
+    connections, grants, keys, limits, mistaken, model, packages, program, project, sandbox, sandboxes,
+    value, waiting,
 };
 pub use dormouse_store as store;
 pub use dormouse_wasm as wasm;
 pub use fit::{fitted, runs_memory};
 pub use persistent::PersistentSandbox;
 pub use snippet::Snippet;
+pub use stepped::Program;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dormouse_core::sandbox::{Checkpoint, Executed, Handle, Include, Name, Owner, SandboxId, StopReason};
+use dormouse_core::sandbox::{
+    Checkpoint, Executed, Handle, Include, Name, Owner, Run, RunLimits, SandboxId, StopReason,
+};
 use dormouse_core::sandboxes::{Asked, CommandLine, Job, Step, View};
 use dormouse_core::{Error, ErrorCode, EvalRequest, GuestPath, Language, Outcome, Result, Sandboxes};
 
@@ -82,6 +84,15 @@ impl PersistentSandbox {
     /// As [`Sandboxes::exec`].
     pub async fn exec_line(&self, line: CommandLine) -> Result<Executed> {
         Ok(self.sandboxes.exec(&self.owner, &self.handle(), line).await?.1)
+    }
+
+    /// Starts a program that goes on when nobody waits for it: [`Sandboxes::start_run`]. Its tools are those of
+    /// [`Sandboxes::serve_runs`].
+    ///
+    /// # Errors
+    /// As [`Sandboxes::start_run`].
+    pub async fn start_run(&self, request: EvalRequest, limits: RunLimits) -> Result<Run> {
+        self.sandboxes.start_run(&self.owner, &self.handle(), request, limits).await
     }
 
     /// Starts a command line that runs beside the sandbox's calls.

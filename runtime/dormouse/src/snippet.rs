@@ -6,28 +6,39 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse_core::{
-    Access, Bounds, Callback, EvalRequest, GuestPath, Language, Limits, Mount, Outcome, OutputSink, Project,
-    Result, Runtime,
+    Access, Bounds, Callback, Catalog, EvalRequest, GuestPath, Language, Limits, Mount, Outcome, OutputSink,
+    Project, Result, Runtime,
 };
+use dormouse_wasm::WasmProvider;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+
+use crate::stepped::Program;
 
 /// One run of one snippet in a fresh instance.
 ///
 /// Setters never fail; what they could not accept is reported by [`Snippet::run`].
 pub struct Snippet {
     runtime: Runtime,
+    provider: Arc<WasmProvider>,
     request: Result<EvalRequest>,
 }
 
 impl Snippet {
-    pub(crate) fn new(runtime: Runtime, language: Result<Language>, code: String) -> Self {
+    pub(crate) fn new(
+        (runtime, provider): (Runtime, Arc<WasmProvider>),
+        language: Result<Language>,
+        code: String,
+    ) -> Self {
         let limits = runtime.policy().defaults.clone();
         let request = language.map(|language| {
             let mut request = EvalRequest::new(language, code);
             request.context.limits = limits;
             request
         });
-        Self { runtime, request }
+        Self { runtime, provider, request }
     }
 
     fn with(mut self, change: impl FnOnce(&mut EvalRequest) -> Result<()>) -> Self {
@@ -139,6 +150,33 @@ impl Snippet {
         })
     }
 
+    /// Offers a function of typed arguments under `name`: their JSON Schema is made from the type.
+    ///
+    /// Arguments that do not fit the type are an exception in the snippet, and so is an error's text.
+    #[must_use]
+    pub fn function<A, R, F, Fut>(self, name: &str, description: &str, function: F) -> Self
+    where
+        A: JsonSchema + DeserializeOwned + Send + 'static,
+        R: Serialize,
+        F: Fn(A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = std::result::Result<R, String>> + Send + 'static,
+    {
+        let schema = schemars::schema_for!(A).to_value();
+        self.callback(name, description, schema, move |arguments| {
+            let called = serde_json::from_value(arguments).map(&function);
+            async move {
+                let answer = called.map_err(|error| format!("the arguments do not fit: {error}"))?.await?;
+                serde_json::to_value(answer).map_err(|error| format!("the answer is not JSON: {error}"))
+            }
+        })
+    }
+
+    /// Offers functions that are found by name when they are called, in the place of a catalog that was offered before.
+    #[must_use]
+    pub fn catalog(self, catalog: Arc<dyn Catalog>) -> Self {
+        self.set(|request| request.context.callbacks.set_catalog(catalog))
+    }
+
     /// Receives output while the snippet runs.
     #[must_use]
     pub fn on_output(self, sink: Arc<dyn OutputSink>) -> Self {
@@ -151,6 +189,23 @@ impl Snippet {
     /// What a setter could not accept.
     pub fn into_request(self) -> Result<EvalRequest> {
         self.request
+    }
+
+    /// Starts it as a program that can be saved where it waits: see [`Program`].
+    ///
+    /// # Errors
+    /// As [`Snippet::run`]; `capability_unavailable` in TypeScript, whose programs wait in persistent sandboxes alone.
+    pub async fn start(self) -> Result<Program> {
+        Program::start((self.runtime, self.provider), self.request?).await
+    }
+
+    /// Goes on with a program that [`Program::save`] has saved, with this snippet's callbacks and limits. Its source and grants do
+    /// not count: those of the program hold.
+    ///
+    /// # Errors
+    /// As [`Snippet::start`]; `args_invalid` for bytes that are no saved program, `guest_mismatch` when its guest is not here.
+    pub async fn resume(self, saved: &[u8]) -> Result<Program> {
+        Program::restore((self.runtime, self.provider), self.request?, saved).await
     }
 
     /// Runs it. Dropping the future cancels the run and frees everything it held.

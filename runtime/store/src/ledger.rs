@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dormouse_core::sandbox::{
-    Checkpoint, CheckpointId, ChunkSource, Created, Description, Disk, Handle, Lease, Leased, Ledger,
-    NewCheckpoint, Owner, Phase, Quota, Reach, Sandbox, SandboxId, SavedState, Snapshot, Stored, Swept,
-    Timestamp,
+    Checkpoint, CheckpointId, ChunkSource, Created, Description, Disk, Handle, Journal, Lease, Leased,
+    Ledger, NewCheckpoint, Owner, Phase, Quota, Reach, Run, RunCall, Sandbox, SandboxId, SavedState,
+    Snapshot, Stored, Swept, Timestamp,
 };
 use dormouse_core::{Error, ErrorCode, Result};
 use rusqlite::{Connection, Transaction};
@@ -19,7 +19,7 @@ use crate::lease::{self, Held};
 use crate::reserve::Reserve;
 use crate::row::{integer, word};
 use crate::store::Store;
-use crate::{checkpoints, disk, records, save, sweep, usage};
+use crate::{checkpoints, disk, records, runs, save, sweep, usage};
 
 impl Ledger for Store {
     fn create(&self, sandbox: &Sandbox, quota: &Quota) -> Result<Created> {
@@ -109,6 +109,23 @@ impl Ledger for Store {
             let next = replace(transaction, sandbox, saved.first().copied())?;
             Ok((next, keep(transaction, checkpoint, saved.last().copied(), quota)?))
         })?)
+    }
+
+    fn update_with_run(
+        &self,
+        sandbox: &Sandbox,
+        state: Option<&dyn Snapshot>,
+        (run, calls): (&Run, &[RunCall]),
+    ) -> Result<Sandbox> {
+        Ok(save::with(&self.database, state, |transaction, saved| {
+            let next = replace(transaction, sandbox, saved)?;
+            runs::change(transaction, run, calls)?;
+            Ok(next)
+        })?)
+    }
+
+    fn journal(&self) -> &dyn Journal {
+        self
     }
 
     fn add_checkpoint(

@@ -11,6 +11,7 @@
 //! | who brings the log into the database | [`log`] |
 //! | what do its failures mean | [`fault`] |
 //! | how is a record laid down, and known to be what it was | [`row`], [`records`], [`checkpoints`] |
+//! | the same of runs that outlive their call | [`runs`] |
 //! | how is a chunk laid down and read | [`pack`], [`chunks`] |
 //! | which chunks are damaged, and who mends them | [`damaged`] |
 //! | how does a state come in with its record | [`save`] |
@@ -42,6 +43,7 @@ mod readers;
 mod records;
 mod reserve;
 mod row;
+mod runs;
 mod save;
 mod schema;
 mod still;

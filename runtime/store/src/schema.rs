@@ -61,6 +61,34 @@ const STEPS: &[&str] = &[
     "CREATE TABLE doomed (number INTEGER PRIMARY KEY) STRICT;
     CREATE TABLE numbers (unordered INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
     INSERT INTO numbers SELECT coalesce(max(number), 0), coalesce(max(number), 0) FROM chunks;",
+    // Runs that outlive their call, their calls, and what somebody has answered about them, see `runs`. A run's record stays when
+    // its sandbox is gone.
+    "CREATE TABLE runs (
+        id TEXT NOT NULL PRIMARY KEY,
+        owner TEXT NOT NULL,
+        sandbox TEXT NOT NULL,
+        open INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        record TEXT NOT NULL,
+        source TEXT NOT NULL,
+        seal BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX runs_by_age ON runs (owner, created_at, id);
+    CREATE INDEX runs_open ON runs (sandbox) WHERE open = 1;
+    CREATE TABLE run_calls (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        record TEXT NOT NULL,
+        seal BLOB NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE run_answers (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        decision TEXT NOT NULL,
+        seal BLOB NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;",
 ];
 
 /// Fills an empty database.

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use dormouse_core::sandbox::{ChunkId, Ledger as _, Phase, Reach, Reached, SandboxId, Swept};
+use dormouse_core::sandbox::{ChunkId, Ledger as _, Phase, Reach, Reached, RunId, SandboxId, Swept};
 use rusqlite::Connection;
 
 use crate::chunks::Numbered;
@@ -94,7 +94,9 @@ fn locks(store: &Store) -> Answer<()> {
     let folder = store.folder.locks();
     let entries = fs::read_dir(&folder).map_err(|error| unavailable(&folder, "it cannot be read", error))?;
     for entry in entries.flatten() {
-        if entry.file_name().to_str().and_then(SandboxId::parse).is_some() {
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        if SandboxId::parse(name).is_some() || RunId::parse(name).is_some() {
             // Giving it back removes the file.
             drop(Held::take(&entry.path())?);
         }

@@ -86,11 +86,11 @@ pub(crate) struct Grow<'a>(pub(crate) &'a DoorIndices, pub(crate) u32);
 pub(crate) struct StackPointer<'a>(pub(crate) &'a DoorIndices);
 
 /// The longest answer to a snippet: that of an exception, which is no shorter than that of a value.
-fn longest(bounds: &Bounds) -> usize {
+pub(crate) fn longest(bounds: &Bounds) -> usize {
     bounds.exception_bytes()
 }
 
-fn length(outcome: &contract::Outcome) -> usize {
+pub(crate) fn length(outcome: &contract::Outcome) -> usize {
     match outcome {
         contract::Outcome::Returned(json) | contract::Outcome::Raised(json) => json.len(),
         contract::Outcome::Exited(_) => 0,
@@ -230,7 +230,7 @@ impl Call<Exports> for StackPointer<'_> {
     }
 }
 
-fn door<P, R>(
+pub(crate) fn door<P, R>(
     store: &mut Store<Host>,
     exports: &Exports,
     index: ComponentExportIndex,

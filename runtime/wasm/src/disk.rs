@@ -23,7 +23,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use dormouse_core::{Access, Grants, Project};
+use dormouse_core::{Access, Grants, GuestPath, Project, Result};
 use dormouse_files::{Handle, Tree};
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::filesystem::{Dir, WasiFilesystemCtxView};
@@ -198,6 +198,22 @@ pub(crate) struct Files {
 }
 
 impl Files {
+    /// Puts a file into the instance's own files.
+    ///
+    /// # Errors
+    /// As [`dormouse_files::Files::write`]; `capability_unavailable` where there are none.
+    pub(crate) fn put(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
+        let tree = self.tree.as_mut().ok_or_else(|| {
+            dormouse_core::Error::new(
+                dormouse_core::ErrorCode::CapabilityUnavailable,
+                "there are no files here",
+            )
+        })?;
+        tree.write(path, bytes)?;
+        self.budget.note(bytes.len() as u64);
+        Ok(())
+    }
+
     /// Files of an instance that has none yet.
     pub(crate) fn new(limits: DiskLimits, in_place: bool) -> Self {
         let budget = DiskBudget::new(limits);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use wasmtime::component::WasmList;
 use wasmtime::{Store, Trap, UpdateDeadline};
 
+use crate::bindings::dormouse::sandbox::host::{Answer, Wanted};
 use crate::engine::{EngineSlot, Metering};
 use crate::pauses::Pauses;
 use crate::state::Host;
@@ -64,6 +65,11 @@ impl Allowance {
     /// For a run that ends at `deadline` at the latest, its pauses not counted.
     pub(crate) fn run(deadline: Instant) -> Self {
         Self { deadline, pauses: Pauses::default(), of_state: false, handed: HANDED }
+    }
+
+    /// For what the host does for a run that is under way: until its deadline, with its pauses.
+    pub(crate) fn within((deadline, pauses): (Instant, Pauses)) -> Self {
+        Self { pauses, ..Self::run(deadline) }
     }
 
     /// For taking or giving back a state: nothing of the run before can be used in it, neither callbacks nor programs.
@@ -151,6 +157,26 @@ impl<G> Entry<G> {
         }
         self.ended = false;
         Ok(answer)
+    }
+
+    /// Waits, outside of the guest, for what its program waits for, within the allowance of its run.
+    ///
+    /// # Errors
+    /// The time was over. The instance cannot be called again then: its program was cut off.
+    pub(crate) async fn wait(&mut self, allowance: &Allowance, wanted: Wanted) -> Result<Vec<Answer>, Left> {
+        if self.ended {
+            return Err(Left::Gone);
+        }
+        self.ended = true;
+        // Answers that are there at once would pass the clock by.
+        if allowance.pauses.is_past(allowance.deadline) {
+            return Err(Left::Late);
+        }
+        let waited = self.store.data_mut().wait(wanted);
+        let waited = allowance.pauses.until(allowance.deadline, waited).await.ok_or(Left::Late)?;
+        let answers = waited.map_err(Left::of)?;
+        self.ended = false;
+        Ok(answers)
     }
 
     /// Makes a call whose answer is a view of the guest's memory, and gives that view.

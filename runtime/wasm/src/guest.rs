@@ -274,10 +274,24 @@ fn contract_with(language: &GuestName) -> &'static str {
 }
 
 pub(crate) fn check_contract(guest: Guest, contract: &str) -> Result<Guest> {
-    if contract == contract_with(&guest.language) {
+    if fits(&guest.language, contract) {
         return Ok(guest);
     }
     Err(mismatch(&guest.language, contract))
+}
+
+/// Whether this host speaks the contract of a guest, or a later one of the same first two numbers, which only adds to it.
+fn fits(language: &GuestName, contract: &str) -> bool {
+    let parts = |text: &str| {
+        let (package, version) = text.split_once('@')?;
+        let (line, patch) = version.rsplit_once('.')?;
+        Some((format!("{package}@{line}"), patch.parse::<u32>().ok()?))
+    };
+    let (Some((own, latest)), Some((found, patch))) = (parts(contract_with(language)), parts(contract))
+    else {
+        return false;
+    };
+    own == found && patch <= latest
 }
 
 /// The error for a guest of another contract.
@@ -302,7 +316,6 @@ fn info(language: Language, found: Option<(Guest, String)>) -> GuestInfo {
         let note = Some(format!("not built; {}", build_hint(&name)));
         return GuestInfo { language, interpreter: "-".into(), available: false, note };
     };
-    let note =
-        (contract != contract_with(&name)).then(|| format!("it speaks `{contract}`; {}", build_hint(&name)));
+    let note = (!fits(&name, &contract)).then(|| format!("it speaks `{contract}`; {}", build_hint(&name)));
     GuestInfo { language, interpreter: guest.interpreter, available: note.is_none(), note }
 }

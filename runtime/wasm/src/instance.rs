@@ -1,5 +1,7 @@
 //! One live interpreter: gets its run's grants, runs, is thrown away. It is entered through its [`Entry`] alone.
 
+mod program;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -16,9 +18,10 @@ use crate::clock::Monotonic;
 use crate::disk::{DiskLimits, LeftFiles, OwnFiles, Trace};
 use crate::doors::Doors;
 use crate::entry::{Allowance, Entry, Left, STATE_TIME};
-use crate::state::Launcher;
+use crate::state::{Compile, Launcher};
 use crate::stdio::{Input, Outlet, Output};
 use crate::task::Task;
+use crate::waiting::{Start, WaitingIndices};
 use crate::{grants, trap};
 
 /// What traces show for the script that opens a project.
@@ -44,6 +47,8 @@ impl Spent {
 /// A live instance.
 pub(crate) struct Instance {
     entry: Entry<Exports>,
+    /// How its programs wait, if they can.
+    waiting: Option<Arc<WaitingIndices>>,
     stdin: Input,
     stdout: Output,
     stderr: Output,
@@ -53,8 +58,12 @@ pub(crate) struct Instance {
     monotonic: Option<Monotonic>,
     /// Callbacks that have their names in the language.
     bound: BTreeSet<String>,
+    /// Whether it has the script that finds the calls of a program ([`crate::plain`]).
+    pub(crate) finds_calls: bool,
     /// What its next run can start.
     programs: Option<Arc<dyn Launcher>>,
+    /// What makes JavaScript of the files that its next run imports.
+    compiler: Option<Arc<dyn Compile>>,
     /// The callbacks that its next run has used already, if it shares them with other runs.
     used: Option<Arc<AtomicU32>>,
     /// What the run has used before it came here.
@@ -64,17 +73,20 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub(crate) fn new(entry: Entry<Exports>) -> Self {
+    pub(crate) fn new(entry: Entry<Exports>, waiting: Option<Arc<WaitingIndices>>) -> Self {
         Self {
             image: entry.host().limiter.held(),
             entry,
+            waiting,
             stdin: Input::default(),
             stdout: Output::new(Stream::Stdout),
             stderr: Output::new(Stream::Stderr),
             granted: false,
             monotonic: None,
             bound: BTreeSet::new(),
+            finds_calls: false,
             programs: None,
+            compiler: None,
             used: None,
             spent: Spent::default(),
         }
@@ -145,6 +157,11 @@ impl Instance {
     /// What the next run, and only that, can start.
     pub(crate) fn offer(&mut self, programs: Arc<dyn Launcher>) {
         self.programs = Some(programs);
+    }
+
+    /// Lets the next run, and only that, import files that are TypeScript.
+    pub(crate) fn compile_with(&mut self, compiler: Arc<dyn Compile>) {
+        self.compiler = Some(compiler);
     }
 
     /// Its standard output and standard error.
@@ -339,13 +356,13 @@ impl Instance {
         self.stdin.begin(&request.context.grants.stdin);
         self.stdout.begin(limits.output, request.context.output.clone());
         self.stderr.begin(limits.output, request.context.output.clone());
-        let (programs, used) = (self.programs.take(), self.used.take());
+        let (programs, compiler, used) = (self.programs.take(), self.compiler.take(), self.used.take());
         self.entry.set_fuel(limits.fuel.map(|fuel| fuel.saturating_sub(self.spent.fuel)));
         let host = self.entry.host_mut();
         host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
         host.callbacks = request.context.callbacks.clone();
         host.calls = used.unwrap_or_default();
-        host.programs = programs;
+        (host.programs, host.compiler) = (programs, compiler);
         host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX))
     }
 
@@ -382,7 +399,12 @@ impl Instance {
 
     async fn eval(&mut self, request: &Task, source: &str, allowance: &Allowance) -> Status {
         let (options, bounds) = (&options(request), &request.context.bounds);
-        let called = self.entry.call(allowance, Eval { source, options, bounds }).await;
+        let called = match self.waiting.clone() {
+            Some(doors) => {
+                self.see_through(allowance, Start { doors: &doors, source, options, bounds }).await
+            }
+            None => self.entry.call(allowance, Eval { source, options, bounds }).await,
+        };
         self.came_to(called, request)
     }
 

@@ -10,6 +10,7 @@
 //! | an instance | [`loaded`], [`ready`] |
 //! | what it may touch and use | [`grants`], [`disk`], [`limiter`], [`ticker`], [`share`] |
 //! | the project it happens in | [`project`] |
+//! | calls of tools that its text shows, looked at before it runs | [`plain`] |
 //! | the call | [`instance`], by one of the [`calls`] of the contract in [`bindings`], with the host functions of [`linker`] |
 //! | the way in | [`entry`]: the only one, with its deadline and its bounds |
 //! | what a command line starts | [`programs`] |
@@ -48,12 +49,14 @@ mod machine;
 mod once;
 mod pauses;
 mod pieces;
+mod plain;
 mod preview1;
 mod private;
 mod processor;
 mod programs;
 mod project;
 mod provider;
+mod reach;
 mod ready;
 mod release;
 mod saved;
@@ -69,6 +72,8 @@ mod trap;
 mod tree_files;
 mod trim;
 mod typescript;
+mod under_way;
+mod waiting;
 mod written;
 
 pub use bindings::CONTRACT;

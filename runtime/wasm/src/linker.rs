@@ -1,11 +1,9 @@
 //! The host functions that a guest can be linked with. What a run may do with them is decided by its [`Host`].
 
-use std::sync::atomic::Ordering;
-
-use dormouse_core::Callbacks;
-use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{Engine, StoreContextMut};
 
+use crate::bindings::CONTRACT;
 use crate::bindings::dormouse::sandbox::{host, programs};
 use crate::disk::add_filesystem_to_linker;
 use crate::state::Host;
@@ -20,8 +18,37 @@ pub(crate) fn link(engine: &Engine) -> wasmtime::Result<Linker<Host>> {
     add_filesystem_to_linker(&mut linker, Host::files)?;
     linker.allow_shadowing(false);
     host::add_to_linker::<_, HasSelf<Host>>(&mut linker, |host| host)?;
-    programs::add_to_linker::<_, HasSelf<Host>>(&mut linker, |host| host)?;
+    link_programs(&mut linker)?;
     Ok(linker)
+}
+
+/// The contract's import for programs, by hand: the generated one does not reach the fuel.
+fn link_programs(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    let (package, version) = CONTRACT.split_once('@').unwrap_or((CONTRACT, ""));
+    let mut interface = linker.instance(&format!("{package}/programs@{version}"))?;
+    interface.func_wrap_async("run", |store, (command,): (programs::Command,)| {
+        Box::new(async move { Ok((run_program(store, command).await?,)) })
+    })
+}
+
+async fn run_program(
+    mut store: StoreContextMut<'_, Host>,
+    command: programs::Command,
+) -> wasmtime::Result<Option<programs::Ended>> {
+    let host = store.data();
+    let compiler = host.compiler.clone().filter(|compiler| compiler.program() == command.program);
+    if let Some(compiler) = compiler {
+        let (until, fuel) = ((host.deadline, host.pauses.clone()), store.get_fuel().ok());
+        let (ended, spent) = compiler.compile(command, until, fuel).await;
+        if let Some(fuel) = fuel {
+            store.set_fuel(fuel.saturating_sub(spent))?;
+        }
+        return Ok(Some(ended));
+    }
+    match host.programs.clone() {
+        Some(launcher) => Ok(launcher.launch(command, host.deadline).await),
+        None => Ok(None),
+    }
 }
 
 impl host::Host for Host {
@@ -30,42 +57,16 @@ impl host::Host for Host {
         name: String,
         arguments: String,
     ) -> wasmtime::Result<Result<String, String>> {
-        Ok(self.call(&name, &arguments).await)
+        Ok(match self.prepare(&name, &arguments) {
+            Ok(call) => {
+                let answered = call.await;
+                self.take(answered)
+            }
+            Err(why) => Err(why),
+        })
     }
-}
 
-impl Host {
-    async fn call(&mut self, name: &str, arguments: &str) -> Result<String, String> {
-        let most = Callbacks::MAX_BYTES;
-        if arguments.len() > most {
-            return Err(format!("the arguments have {} bytes, at most {most} are taken", arguments.len()));
-        }
-        let Some(callback) = self.callbacks.get(name).cloned() else {
-            let names = self.callbacks.names().collect::<Vec<_>>().join(", ");
-            let known =
-                if names.is_empty() { "this run has none".into() } else { format!("there are: {names}") };
-            let shown: String = name.chars().take(Callbacks::MAX_NAME).collect();
-            return Err(format!("no tool `{}`; {known}", shown.escape_debug()));
-        };
-        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.callbacks.max_calls {
-            return Err(format!("the run has made its {} tool calls", self.callbacks.max_calls));
-        }
-        let arguments = serde_json::from_str(arguments)
-            .map_err(|error| format!("the arguments are not JSON: {error}"))?;
-        let _pause = callback.stops_clock.then(|| self.pauses.begin());
-        let result = callback.call(arguments).await?.to_string();
-        if result.len() > most {
-            return Err(format!("the result has {} bytes, at most {most} are passed on", result.len()));
-        }
-        Ok(result)
-    }
-}
-
-impl programs::Host for Host {
-    async fn run(&mut self, command: programs::Command) -> wasmtime::Result<Option<programs::Ended>> {
-        match &self.programs {
-            Some(launcher) => Ok(launcher.launch(command, self.deadline).await),
-            None => Ok(None),
-        }
+    async fn wait(&mut self, wanted: host::Wanted) -> wasmtime::Result<Vec<host::Answer>> {
+        Host::wait(self, wanted).await
     }
 }

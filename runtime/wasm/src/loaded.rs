@@ -15,6 +15,7 @@ use crate::entry::{Entry, Left, Start};
 use crate::guest::{self, Guest};
 use crate::instance::Instance;
 use crate::state::Host;
+use crate::waiting::WaitingIndices;
 
 /// Memory that an instance may take before its run is known: the image of the largest interpreter fits.
 pub(crate) const IMAGE_MEMORY: usize = 512 << 20;
@@ -30,6 +31,8 @@ pub(crate) struct Loaded {
     pub(crate) hash: String,
     /// Where the doors of [`crate::doors`] are.
     pub(crate) doors: Option<DoorIndices>,
+    /// Where those of [`crate::waiting`] are.
+    waiting: Option<Arc<WaitingIndices>>,
     pre: InstancePre<Host>,
     exports: GuestIndices,
 }
@@ -55,7 +58,8 @@ impl Loaded {
         let pre = slot.linker.instantiate_pre(component).map_err(bad)?;
         let exports = GuestIndices::new(&pre).map_err(bad)?;
         let doors = DoorIndices::find(component);
-        Ok(Self { slot, language: guest.language.clone(), hash, doors, pre, exports })
+        let waiting = WaitingIndices::find(component).map(Arc::new);
+        Ok(Self { slot, language: guest.language.clone(), hash, doors, waiting, pre, exports })
     }
 
     /// A new instance that has not run anything. Admission lets nobody in for whom there is no place in the pool, but one
@@ -80,7 +84,7 @@ impl Loaded {
     /// `busy` when the machine is out of memory; `bad_component` when its start code does not end.
     pub(crate) async fn try_instantiate(&self) -> Result<Option<Instance>> {
         match Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await {
-            Ok(entry) => Ok(Some(Instance::new(entry))),
+            Ok(entry) => Ok(Some(Instance::new(entry, self.waiting.clone()))),
             Err(Left::Failed(error)) if error.is::<PoolConcurrencyLimitError>() => Ok(None),
             Err(left) => Err(not_started(left, &self.language)),
         }

@@ -4,12 +4,11 @@
 //! changed since the last time; a run that is stopped loses the instance, and the next run starts from that state. Files that
 //! were open are open again then.
 
-mod below;
 mod beside;
 mod carry;
 mod commands;
 mod interpreter;
-mod reach;
+mod program;
 mod run;
 mod waking;
 
@@ -18,29 +17,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use dormouse_core::connections::Taint;
 use dormouse_core::sandbox::{
     Beside, Excess, Executed, Files as FilesPort, Include, Job, Lost, Machine, Migrated, OWN_FOLDERS,
     OlderMemory, SandboxSpec, Snapshot, Variable,
 };
 use dormouse_core::{
-    Bounds, Error, ErrorCode, EvalRequest, Grants, GuestName, GuestPath, Language, Limits, LineRequest,
-    Outcome, Programs, Recovery, Result, RunContext, Status,
+    Bounds, CallAnswer, Error, ErrorCode, EvalRequest, Grants, GuestName, GuestPath, Language, Limits,
+    LineRequest, Outcome, Programs, Progress, Recovery, Result, RunContext, Status,
 };
 use dormouse_files::{Files, Quota, Tree, Usage};
 
 use self::interpreter::Interpreter;
-pub(crate) use self::reach::Reach;
 use self::run::{STOPPED, told_of};
 use crate::clock::Monotonic;
 use crate::disk::OwnFiles;
 use crate::engine::Metering;
-use crate::instance::Spent;
 use crate::loader::Loader;
+use crate::reach::Reach;
 use crate::share::Share;
 use crate::snapshot::WasmSnapshot;
 use crate::task::Task;
 use crate::tree_files::TreeFiles;
-use crate::typescript::{self, Prepared, Transpilers};
+use crate::typescript::{Compiler, Sources, Transpilers};
 
 /// Where a snippet of a sandbox starts.
 const HOME: &str = "/workspace";
@@ -66,11 +65,15 @@ pub(crate) struct WasmMachine {
     /// The same and the mounts, for tools.
     reach: Reach,
     interpreters: BTreeMap<GuestName, Interpreter>,
+    /// Its snippets of TypeScript, for the exceptions of their functions.
+    sources: Sources,
     /// What its files held when they were last held to it, while they are.
     held: Option<Usage>,
     /// The monotonic clock of all its guests, and what it showed when the latest of their states was taken.
     clock: Monotonic,
     shown: u64,
+    /// Whether what a server sent that the operator does not trust is in it.
+    taint: Taint,
 }
 
 /// What a sandbox may hold in files.
@@ -94,9 +97,22 @@ impl WasmMachine {
         let reach = Reach::new(files.0.clone(), &spec.mounts);
         let (spec, share, interpreters) = (spec.clone(), Share::of(spec), BTreeMap::new());
         let (clock, shown, held) = (Monotonic::default(), 0, None);
-        let (loader, transpilers) = (loader.clone(), transpilers.clone());
-        let mut machine =
-            Self { loader, transpilers, spec, grants, share, files, reach, interpreters, held, clock, shown };
+        let (loader, transpilers, sources) = (loader.clone(), transpilers.clone(), Sources::default());
+        let mut machine = Self {
+            loader,
+            transpilers,
+            spec,
+            grants,
+            share,
+            files,
+            reach,
+            interpreters,
+            sources,
+            held,
+            clock,
+            shown,
+            taint: Taint::default(),
+        };
         if let Some(state) = state {
             let interpreters = Self::woken(&machine.loader, state)?;
             machine.enter(state, interpreters).await?;
@@ -121,6 +137,12 @@ impl WasmMachine {
             done = done.and(interpreter.settle(language).await);
         }
         done
+    }
+
+    /// What makes JavaScript of the files that a run imports.
+    fn compiler(&self, limits: &Limits) -> Arc<Compiler> {
+        let (tree, mounts) = (self.files.0.clone(), self.spec.mounts.clone());
+        Compiler::new(&self.transpilers, Metering::Epoch, limits, Some(tree), mounts)
     }
 
     /// What its interpreters see as their own files.
@@ -160,35 +182,19 @@ impl WasmMachine {
 #[async_trait]
 impl Machine for WasmMachine {
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
-        let mut request = self.adopt(request.into());
-        let (mut spent, mut source) = (Spent::default(), None);
-        if request.guest == GuestName::typescript() {
-            let configuration = match typescript::is_configured(&request) {
-                true => typescript::configuration(&mut self.reach, &request).await,
-                false => None,
-            };
-            match self.transpilers.prepare(request, Metering::Epoch, configuration).await? {
-                Prepared::Request(made, used, of) => (request, spent, source) = (*made, used, Some(of)),
-                Prepared::Ended(outcome) => return Ok(*outcome),
-            }
-        }
-        let language = request.guest.clone();
-        self.prepare(&language).await?;
-        let begin = spent.begin();
-        if !self.spec.keeps_memory {
-            self.interpreters.remove(&language);
-        }
-        let mut run = self.begin(&language).await?;
-        run.instance.charge(spent);
+        let (begun, mut run) = match self.prepared(request).await? {
+            Ok(prepared) => prepared,
+            Err(ended) => return Ok(*ended),
+        };
         let own = self.own();
-        let running = run.instance.run(&request, begin, &own);
-        let done = self.share.hold(begin + request.context.limits.wall, running).await;
-        let told = self.end(&language, run);
-        let mut outcome = self.answer(&language, done, told)?;
-        if let Some(source) = source {
-            source.show(&request.code, &mut outcome);
-        }
-        Ok(outcome)
+        let running = run.instance.run(&begun.task, begun.at, &own);
+        let done = self.share.hold(begun.at + begun.task.context.limits.wall, running).await;
+        self.ended(&begun, run, done)
+    }
+
+    async fn advance(&mut self, request: EvalRequest, answers: Option<Vec<CallAnswer>>) -> Result<Progress> {
+        let Some(answers) = answers else { return self.begin_program(request).await };
+        self.resume_program(request, answers).await
     }
 
     async fn exec(&mut self, request: LineRequest, programs: Arc<dyn Programs>) -> Result<Executed> {
@@ -264,6 +270,7 @@ impl Machine for WasmMachine {
 
     async fn reset(&mut self) -> Result<()> {
         self.interpreters.clear();
+        self.sources.clear();
         Ok(())
     }
 
@@ -343,6 +350,10 @@ impl Machine for WasmMachine {
     fn reach_time(&mut self, shown: u64) {
         self.clock.reach(shown);
         self.shown = self.shown.max(shown);
+    }
+
+    fn taint(&self) -> Option<&Taint> {
+        Some(&self.taint)
     }
 
     async fn migrate(&mut self, limits: &Limits, memory: Option<&str>) -> Result<Vec<Migrated>> {

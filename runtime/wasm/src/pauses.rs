@@ -15,12 +15,17 @@ struct Paused {
     total: Duration,
     /// When the one began that is not.
     since: Option<Instant>,
+    /// How many are not over.
+    lasting: u32,
 }
 
 impl Pauses {
     /// Stops the clock for as long as the result lives.
     pub(crate) fn begin(&self) -> Pause {
-        self.lock().since = Some(Instant::now());
+        let mut paused = self.lock();
+        paused.since.get_or_insert_with(Instant::now);
+        paused.lasting += 1;
+        drop(paused);
         Pause(self.clone())
     }
 
@@ -61,7 +66,10 @@ pub(crate) struct Pause(Pauses);
 impl Drop for Pause {
     fn drop(&mut self) {
         let mut paused = self.0.lock();
-        if let Some(since) = paused.since.take() {
+        paused.lasting = paused.lasting.saturating_sub(1);
+        if paused.lasting == 0
+            && let Some(since) = paused.since.take()
+        {
             paused.total += since.elapsed();
         }
     }

@@ -33,6 +33,7 @@ use crate::state::Launcher;
 use crate::stdio::{Outlet, Output};
 use crate::task::Task;
 use crate::tree_files::TreeFiles;
+use crate::typescript::Compiler;
 
 /// Names of commands that nobody has, kept of one command line.
 const MAX_MISSING: usize = 16;
@@ -55,6 +56,7 @@ pub(crate) struct Programs {
 
 struct Inner {
     loader: Loader,
+    compiler: Arc<Compiler>,
     files: dormouse_files::Files,
     /// The sandbox's own: mounts and the clock.
     grants: Grants,
@@ -71,7 +73,7 @@ struct Inner {
 
 impl Programs {
     pub(crate) fn new(
-        loader: Loader,
+        (loader, compiler): (Loader, Arc<Compiler>),
         files: dormouse_files::Files,
         request: &Task,
         operators: Arc<dyn Operators>,
@@ -79,6 +81,7 @@ impl Programs {
     ) -> Self {
         let inner = Inner {
             loader,
+            compiler,
             files,
             grants: Grants { stdin: Vec::new(), arguments: Vec::new(), ..request.context.grants.clone() },
             limits: Limits { output: MAX_STREAM, ..request.context.limits.clone() },
@@ -224,6 +227,7 @@ impl Programs {
             Self { inner: inner.clone(), only: Some(TRANSPORT), streams: None }.offer_to(&mut instance);
         } else {
             instance.share(self.used());
+            instance.compile_with(inner.compiler.clone());
         }
         let outcome = instance.run(&request, begin, &OwnFiles::Kept(inner.files.clone())).await?;
         let streams = instance.streams();

@@ -17,13 +17,15 @@ use crate::guest::Guest;
 use crate::instance::Spent;
 use crate::kept::Memory;
 use crate::loader::Loader;
-use crate::machine::{Reach, WasmMachine};
+use crate::machine::WasmMachine;
+use crate::plain;
 use crate::processor::Architecture;
 use crate::project::Projects;
+use crate::reach::Reach;
 use crate::snapshot::WasmSnapshot;
 use crate::task::Task;
 use crate::trim;
-use crate::typescript::{self, Prepared, Transpilers};
+use crate::typescript::{Compiler, Prepared, Sources, Transpilers};
 use crate::{Settings, command, written};
 
 /// What this provider can do. Its languages are those of the guests that come with it; manifests can bring others.
@@ -176,6 +178,11 @@ impl WasmProvider {
         WasmSnapshot::memories(state, chunks, &|language, hash| self.loader.wake(language, hash))
     }
 
+    /// What makes JavaScript of TypeScript.
+    pub(crate) fn transpilers(&self) -> &Transpilers {
+        &self.transpilers
+    }
+
     /// Where its guests come from.
     pub(crate) fn loader(&self) -> &Loader {
         &self.loader
@@ -203,16 +210,15 @@ impl Provider for WasmProvider {
     async fn eval(&self, request: EvalRequest) -> Result<Outcome> {
         let mut request = Task::from(request);
         let metering = if request.context.limits.fuel.is_some() { Metering::Fuel } else { Metering::Epoch };
-        let (mut spent, mut source) = (Spent::default(), None);
+        let (mut spent, mut sources, mut written) = (Spent::default(), Sources::default(), None);
         if request.guest == GuestName::typescript() {
-            let configuration = match typescript::is_configured(&request) {
-                true => {
-                    typescript::configuration(&mut Reach::granted(&request.context.grants), &request).await
+            let reach = |request: &Task| Reach::granted(&request.context.grants);
+            match self.transpilers.prepare(request, metering, reach).await? {
+                Prepared::Request { task, spent: used, source } => {
+                    (request, spent) = (*task, used);
+                    written = request.context.callbacks.looks_ahead().then(|| source.clone());
+                    sources.add(source, &request.code);
                 }
-                false => None,
-            };
-            match self.transpilers.prepare(request, metering, configuration).await? {
-                Prepared::Request(made, used, of) => (request, spent, source) = (*made, used, Some(of)),
                 Prepared::Ended(outcome) => return Ok(*outcome),
             }
         }
@@ -228,15 +234,29 @@ impl Provider for WasmProvider {
         {
             return Ok(failed);
         }
-        if first || request.context.grants.project.is_some() {
-            // Compiling a guest and opening a project are not the run's own work.
+        let looking = (&*self.transpilers, metering);
+        let looked = (&request, written.as_deref());
+        if let Some(refused) = plain::refused(looking, looked, &mut instance, &OwnFiles::Fresh).await? {
+            return Ok(refused);
+        }
+        let looks_ahead = request.context.callbacks.looks_ahead();
+        if first || looks_ahead || request.context.grants.project.is_some() {
+            // Compiling a guest, opening a project and reaching servers are not the run's own work.
             begin = spent.begin();
         }
         instance.charge(spent);
-        let mut outcome = instance.run(&request, begin, &OwnFiles::Fresh).await?;
-        if let Some(source) = source {
-            source.show(&request.code, &mut outcome);
+        if request.guest == GuestName::javascript() {
+            let mounts = Reach::mounts(&request.context.grants);
+            instance.compile_with(Compiler::new(
+                &self.transpilers,
+                metering,
+                &request.context.limits,
+                None,
+                mounts,
+            ));
         }
+        let mut outcome = instance.run(&request, begin, &OwnFiles::Fresh).await?;
+        sources.show(None, &mut outcome);
         Ok(outcome)
     }
 

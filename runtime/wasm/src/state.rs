@@ -1,19 +1,23 @@
 //! What a store holds on the host's side: the WASI context, the limits and the callbacks of one run.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use dormouse_core::Callbacks;
+use dormouse_core::callback::{CallbackCall, RunClock};
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use crate::bindings::dormouse::sandbox::host::{Answer, Call, Wanted};
 use crate::bindings::dormouse::sandbox::programs as contract;
 use crate::disk::{DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
 use crate::pauses::Pauses;
+use crate::under_way::{self, Answered, MOST, MOST_TOLD, UnderWay};
 
 /// Host-side resources (open files, streams, pollables) that a run may hold at one time.
 const MAX_RESOURCES: usize = 4_096;
@@ -28,6 +32,20 @@ pub(crate) trait Launcher: Send + Sync {
     ) -> BoxFuture<'static, Option<contract::Ended>>;
 }
 
+/// Makes JavaScript of the files of TypeScript that a run imports.
+pub(crate) trait Compile: Send + Sync {
+    /// The program's name that a guest asks by.
+    fn program(&self) -> &'static str;
+
+    /// Compiles a file, at most until the deadline, the pauses not counted. Answers what it cost in fuel as well.
+    fn compile(
+        self: Arc<Self>,
+        command: contract::Command,
+        until: (Instant, Pauses),
+        fuel: Option<u64>,
+    ) -> BoxFuture<'static, (contract::Ended, u64)>;
+}
+
 /// The data of a store.
 pub(crate) struct Host {
     pub(crate) wasi: WasiCtx,
@@ -38,10 +56,14 @@ pub(crate) struct Host {
     pub(crate) deadline: Instant,
     pub(crate) pauses: Pauses,
     pub(crate) callbacks: Callbacks,
+    /// Those that it has called and that have not answered.
+    pub(crate) under_way: UnderWay,
     /// Callbacks that the run has called; the programs that it starts count here too.
     pub(crate) calls: Arc<AtomicU32>,
     /// What a command line can start; none outside of command lines.
     pub(crate) programs: Option<Arc<dyn Launcher>>,
+    /// What makes JavaScript of the files that it imports; none outside of JavaScript.
+    pub(crate) compiler: Option<Arc<dyn Compile>>,
 }
 
 impl Host {
@@ -57,8 +79,10 @@ impl Host {
             deadline: Instant::now() + Duration::from_secs(60),
             pauses: Pauses::default(),
             callbacks: Callbacks::default(),
+            under_way: UnderWay::default(),
             calls: Arc::default(),
             programs: None,
+            compiler: None,
         }
     }
 }
@@ -66,7 +90,8 @@ impl Host {
 impl Host {
     /// Takes from the guest what its last run could call: nothing that runs later does so in that run's name.
     pub(crate) fn disarm(&mut self) {
-        (self.callbacks, self.programs) = (Callbacks::default(), None);
+        (self.callbacks, self.programs, self.compiler) = (Callbacks::default(), None, None);
+        self.under_way = UnderWay::default();
     }
 
     /// What `wasi:filesystem` works on.
@@ -81,5 +106,86 @@ impl Host {
 impl WasiView for Host {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl Host {
+    /// Makes the calls that a program wants made, and waits for what it waits for.
+    ///
+    /// # Errors
+    /// It wants more than any guest of ours would.
+    pub(crate) async fn wait(&mut self, wanted: Wanted) -> wasmtime::Result<Vec<Answer>> {
+        wasmtime::ensure!(
+            wanted.calls.len() <= MOST_TOLD,
+            "a program made {} calls at once",
+            wanted.calls.len()
+        );
+        // Who never has to wait lets others go on all the same.
+        tokio::task::consume_budget().await;
+        let until = wanted
+            .nanoseconds
+            .map(|nanoseconds| Instant::now().checked_add(Duration::from_nanos(nanoseconds)))
+            .map(|until| until.unwrap_or(self.deadline));
+        self.under_way.cancel(&wanted.cancelled);
+        for Call { id, name, arguments } in wanted.calls {
+            match self.prepare(&name, &arguments) {
+                Ok(call) => self.under_way.begin(id, call),
+                Err(why) => self.under_way.answer(under_way::Answer { id, answered: Err(why) }),
+            }
+        }
+        let answers = self.callbacks.away(self.under_way.next(until)).await;
+        Ok(answers
+            .into_iter()
+            .map(|answer| Answer { id: answer.id, outcome: self.take(answer.answered) })
+            .collect())
+    }
+
+    /// An answer as the program gets it: its files are put where they belong.
+    pub(crate) fn take(&mut self, answered: Answered) -> Result<String, String> {
+        let (text, files) = answered?;
+        for file in files {
+            self.files.put(&file.path, &file.bytes).map_err(|error| {
+                format!("the tool has answered, and its file `{}` cannot be kept: {error}", file.path)
+            })?;
+        }
+        Ok(text)
+    }
+
+    /// One call, ready to be made: counted, and its arguments read.
+    ///
+    /// # Errors
+    /// What the snippet is told.
+    pub(crate) fn prepare(
+        &mut self,
+        name: &str,
+        arguments: &str,
+    ) -> Result<BoxFuture<'static, Answered>, String> {
+        let most = Callbacks::MAX_BYTES;
+        if arguments.len() > most {
+            return Err(format!("the arguments have {} bytes, at most {most} are taken", arguments.len()));
+        }
+        if self.under_way.is_full() {
+            return Err(format!("{MOST} tool calls are under way, as many as may"));
+        }
+        let Some(callback) = self.callbacks.get(name) else {
+            return Err(self.callbacks.missing(name));
+        };
+        if self.calls.fetch_add(1, Ordering::Relaxed) >= self.callbacks.max_calls {
+            return Err(format!("the run has made its {} tool calls", self.callbacks.max_calls));
+        }
+        let arguments = serde_json::from_str(arguments)
+            .map_err(|error| format!("the arguments are not JSON: {error}"))?;
+        let pauses = self.pauses.clone();
+        Ok(async move {
+            let _pause = callback.stops_clock.then(|| pauses.begin());
+            let clock = RunClock::new(move || Box::new(pauses.begin()));
+            let answer = callback.call(CallbackCall { arguments, key: None, clock }).await?;
+            let result = answer.value.to_string();
+            if result.len() > most {
+                return Err(format!("the result has {} bytes, at most {most} are passed on", result.len()));
+            }
+            Ok((result, answer.files))
+        }
+        .boxed())
     }
 }

@@ -11,6 +11,7 @@ const COUNTED: usize = 1_000_000;
 const DEEP: u32 = 4_096;
 
 /// The tree of a sandbox.
+#[derive(Clone)]
 pub(crate) struct TreeFiles(pub(crate) Files);
 
 fn entry(path: String, stat: &Stat) -> Entry {

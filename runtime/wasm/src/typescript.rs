@@ -1,19 +1,26 @@
-//! TypeScript becomes JavaScript in a guest of its own (`guests/typescript`), as the first part of the run that it is for:
-//! under that run's clock, memory and fuel. No parser of a snippet's text runs on the host.
+//! TypeScript becomes JavaScript in a guest of its own (`guests/typescript`): a snippet as the first part of the run that it is
+//! for, a file when a run imports it ([`imported`]). Both are under that run's clock, memory and fuel. No parser of a snippet's
+//! text runs on the host.
 
-use std::sync::Arc;
+mod configuration;
+mod imported;
+mod shown;
+
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use dormouse_core::sandbox::Files;
 use dormouse_core::{
-    Captured, Error, ErrorCode, Exception, Grants, GuestName, GuestPath, Limits, Outcome, Project, Result,
-    Status, Usage,
+    Captured, Error, ErrorCode, Exception, Grants, GuestName, Limits, Outcome, Project, Result, Status, Usage,
 };
 use wasmtime::component::Component;
 use wasmtime::{Store, Trap};
 
 use self::bindings::exports::dormouse::typescript::transpiler::{Options, Refusal};
 use self::bindings::{Guest as Exports, GuestPre};
+use self::configuration::{Chain, Found};
+pub(crate) use self::imported::Compiler;
+pub(crate) use self::shown::Sources;
 use crate::engine::{EngineSlot, Metering};
 use crate::entry::{Allowance, Call, Entry, Left, Start};
 use crate::guest::Guest;
@@ -46,52 +53,37 @@ const MAX_CODE: usize = 8 << 20;
 /// Characters of a refusal's message, and of the line that it shows.
 const MAX_MESSAGE: usize = 1_000;
 const MAX_EXCERPT: usize = 200;
-/// What the source is written for is told in this file of the working directory, and its most bytes.
+/// The name that stands for a configuration whose extended ones are asked for.
 const CONFIGURATION: &str = "tsconfig.json";
-const MAX_CONFIGURATION: u64 = 64 << 10;
+/// The names that stand for a program of which the calls of tools are asked for.
+const CALLS_OF_JAVASCRIPT: &str = "calls of tools.js";
+const CALLS_OF_TYPESCRIPT: &str = "calls of tools.ts";
 
 /// What became of a request.
 pub(crate) enum Prepared {
-    /// It can be given to an interpreter.
-    Request(Box<Task>, Spent, Source),
+    /// It can be given to an interpreter, which knows only what was made of the source.
+    Request { task: Box<Task>, spent: Spent, source: String },
     /// The run is over: the source is no TypeScript, or a limit was reached.
     Ended(Box<Outcome>),
 }
 
-/// The source of a run whose interpreter knows only what was made of it.
-pub(crate) struct Source(String);
-
-impl Source {
-    /// Lets an exception show the line of the source, and not what `code` has in its place. A line that an earlier snippet has
-    /// raised in is another.
-    pub(crate) fn show(&self, code: &str, outcome: &mut Outcome) {
-        let Status::Raised(exception) = &mut outcome.status else { return };
-        let (Some(line), Some(excerpt)) = (exception.line, &exception.excerpt) else { return };
-        let Some(before) = usize::try_from(line).ok().and_then(|line| line.checked_sub(1)) else { return };
-        let line_of = |text: &'_ str| text.split('\n').nth(before).map(str::to_owned);
-        if line_of(code).is_some_and(|made| made.starts_with(excerpt.as_str())) {
-            let line = line_of(&self.0);
-            exception.excerpt = line.map(|line| line.trim_end().chars().take(MAX_EXCERPT).collect());
-        }
-    }
+/// Why there is no JavaScript.
+pub(crate) enum Failed {
+    /// The source is no TypeScript.
+    Refused(Refusal),
+    /// It was not compiled to its end.
+    Ended(Status),
 }
 
-/// Whether a source may have what a configuration changes: decorators or JSX.
-pub(crate) fn is_configured(task: &Task) -> bool {
-    ["@", "</", "/>"].iter().any(|sign| task.code.contains(sign))
+/// Whether a source may have what a configuration changes: decorators, JSX, fields.
+fn is_configured(code: &str) -> bool {
+    ["@", "</", "/>", "class"].iter().any(|sign| code.contains(sign))
 }
 
-/// The text of the `tsconfig.json` in the working directory, if one can be read.
-pub(crate) async fn configuration(files: &mut impl Files, task: &Task) -> Option<String> {
+/// The working directory of a run, if it has one.
+fn directory(task: &Task) -> Option<&str> {
     let Grants { directory, project, .. } = &task.context.grants;
-    let folder = match (directory, project) {
-        (Some(folder), _) => folder.as_str().trim_end_matches('/'),
-        (None, Some(_)) => Project::TARGET,
-        (None, None) => return None,
-    };
-    let path = GuestPath::parse(&format!("{folder}/{CONFIGURATION}")).ok()?;
-    let read = files.read(&path, 0, MAX_CONFIGURATION).await.ok()?;
-    String::from_utf8(read.bytes).ok()
+    directory.as_ref().map(|folder| folder.as_str()).or(project.is_some().then_some(Project::TARGET))
 }
 
 /// The TypeScript guest on one engine.
@@ -104,12 +96,14 @@ pub(crate) struct Transpiler {
 pub(crate) struct Transpilers {
     loader: Loader,
     loaded: Once<Metering, Transpiler>,
+    /// Files of all runs.
+    kept: Mutex<imported::Store>,
 }
 
 impl Transpilers {
     /// None is loaded yet.
     pub(crate) fn new(loader: &Loader) -> Arc<Self> {
-        Arc::new(Self { loader: loader.clone(), loaded: Once::default() })
+        Arc::new(Self { loader: loader.clone(), loaded: Once::default(), kept: Mutex::default() })
     }
 
     /// The loaded guest.
@@ -121,38 +115,73 @@ impl Transpilers {
         self.loaded.get(metering, self.loader.load(&GuestName::typescript(), metering, link)).await
     }
 
-    /// Makes a request for an interpreter of a request in TypeScript. Loading guests is not counted as the run's own time.
+    /// Makes a request for an interpreter of a request in TypeScript; its configuration lies in what `reach` gives. Loading guests
+    /// is not counted as the run's own time.
     ///
     /// # Errors
     /// `too_large` for a source past the bound; what keeps the guest from being loaded.
-    pub(crate) async fn prepare(
+    pub(crate) async fn prepare<F: Files>(
         &self,
         mut request: Task,
         metering: Metering,
-        configuration: Option<String>,
+        reach: impl FnOnce(&Task) -> F,
     ) -> Result<Prepared> {
         check_size(&request.code)?;
         let transpiler = self.get(metering).await?;
-        let (status, usage) = transpiler.run(&request, configuration).await?;
-        let status = match status {
+        let (begin, limits) = (Instant::now(), request.context.limits.clone());
+        let mut work = Work::new(transpiler, &limits, Allowance::run(begin + limits.wall));
+        let mut configuration = None;
+        if is_configured(&request.code)
+            && let Some(folder) = directory(&request)
+        {
+            configuration = work.configuration(&mut reach(&request), folder).await?;
+        }
+        let made = work.run(&request.code, &request.name, configuration).await?;
+        let spent = Spent { time: begin.elapsed(), ..work.spent };
+        let status = match made {
             Ok(code) => {
-                let source = Source(std::mem::replace(&mut request.code, code));
+                let source = std::mem::replace(&mut request.code, code);
                 request.guest = GuestName::javascript();
-                let spent = Spent {
-                    time: usage.wall,
-                    fuel: usage.fuel.unwrap_or_default(),
-                    memory: usage.memory_peak,
-                };
-                return Ok(Prepared::Request(Box::new(request), spent, source));
+                return Ok(Prepared::Request { task: Box::new(request), spent, source });
             }
-            Err(status) => status,
+            Err(Failed::Refused(refusal)) => Status::Raised(exception(&request, &refusal)),
+            Err(Failed::Ended(status)) => status,
+        };
+        let usage = Usage {
+            wall: spent.time,
+            memory_peak: spent.memory,
+            fuel: limits.fuel.map(|_| spent.fuel),
+            ..Usage::default()
         };
         Ok(Prepared::Ended(Box::new(ended(status, usage))))
+    }
+
+    /// The calls of tools that a program's text shows, in JSON; empty if they cannot be found.
+    pub(crate) async fn calls(
+        &self,
+        (source, is_typescript): (&str, bool),
+        metering: Metering,
+        limits: &Limits,
+    ) -> String {
+        let name = if is_typescript { CALLS_OF_TYPESCRIPT } else { CALLS_OF_JAVASCRIPT };
+        let read = async {
+            let mut work =
+                Work::new(self.get(metering).await?, limits, Allowance::run(Instant::now() + limits.wall));
+            work.run(source, name, None).await
+        };
+        match read.await {
+            Ok(Ok(calls)) => calls,
+            Ok(Err(_)) => String::new(),
+            Err(error) => {
+                tracing::warn!(%error, "the calls of a program cannot be looked for");
+                String::new()
+            }
+        }
     }
 }
 
 /// The outcome of a run that came to no interpreter.
-fn ended(status: Status, usage: Usage) -> Outcome {
+pub(crate) fn ended(status: Status, usage: Usage) -> Outcome {
     Outcome {
         status,
         stdout: Captured::default(),
@@ -167,13 +196,13 @@ fn ended(status: Status, usage: Usage) -> Outcome {
     }
 }
 
-fn check_size(code: &str) -> Result<()> {
-    if code.len() <= MAX_SOURCE {
+fn check_size(source: &str) -> Result<()> {
+    if source.len() <= MAX_SOURCE {
         return Ok(());
     }
     Err(Error::new(
         ErrorCode::TooLarge,
-        format!("the source has {} bytes, at most {MAX_SOURCE} of TypeScript are taken", code.len()),
+        format!("the source has {} bytes, at most {MAX_SOURCE} of TypeScript are taken", source.len()),
     )
     .with_hint("compile large programs to JavaScript first"))
 }
@@ -189,36 +218,74 @@ impl Transpiler {
         })?;
         Ok(Self { slot, guest })
     }
+}
 
-    /// Transpiles the code of a request in an instance that ends with this call. What did not become code tells how the run
-    /// ends.
+/// What is compiled for one run: each source in an instance of its own, all within what the run may take.
+struct Work<'a> {
+    transpiler: Arc<Transpiler>,
+    limits: &'a Limits,
+    allowance: Allowance,
+    /// What it has come to; its time is the caller's to tell.
+    spent: Spent,
+}
+
+impl<'a> Work<'a> {
+    fn new(transpiler: Arc<Transpiler>, limits: &'a Limits, allowance: Allowance) -> Self {
+        Self { transpiler, limits, allowance, spent: Spent::default() }
+    }
+
+    /// Makes JavaScript of a source.
     async fn run(
-        &self,
-        request: &Task,
+        &mut self,
+        source: &str,
+        name: &str,
         configuration: Option<String>,
-    ) -> Result<(std::result::Result<String, Status>, Usage)> {
-        let (begin, limits) = (Instant::now(), &request.context.limits);
-        let started = Entry::start(self.slot.clone(), Host::idle(IMAGE_MEMORY), self).await;
+    ) -> Result<std::result::Result<String, Failed>> {
+        let (slot, limits) = (self.transpiler.slot.clone(), self.limits);
+        let started = Entry::start(slot, Host::idle(IMAGE_MEMORY), &*self.transpiler).await;
         let mut entry = started.map_err(|left| loaded::not_started(left, &GuestName::typescript()))?;
-        entry.set_fuel(limits.fuel);
+        let fuel = limits.fuel.map(|budget| budget.saturating_sub(self.spent.fuel));
+        entry.set_fuel(fuel);
         let done = if entry.host_mut().limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX)) {
-            let allowance = Allowance::run(begin + limits.wall);
-            let options = Options { name: request.name.clone(), configuration };
-            match entry.call(&allowance, Transpile(&request.code, options)).await {
+            let options = Options { name: name.to_owned(), configuration };
+            match entry.call(&self.allowance, Transpile(source, options)).await {
                 Ok(Ok(code)) => Ok(code),
-                Ok(Err(refusal)) => Err(Status::Raised(exception(request, &refusal))),
-                Err(left) => Err(status(left, entry.host(), limits)),
+                Ok(Err(refusal)) => Err(Failed::Refused(refusal)),
+                Err(left) => Err(Failed::Ended(status(left, entry.host(), limits))),
             }
         } else {
-            Err(Status::Stopped(trap::memory(limits)))
+            Err(Failed::Ended(Status::Stopped(trap::memory(limits))))
         };
-        let usage = Usage {
-            wall: begin.elapsed(),
-            memory_peak: entry.host().limiter.peak() as u64,
-            fuel: limits.fuel.map(|budget| budget.saturating_sub(entry.fuel())),
-            ..Usage::default()
-        };
-        Ok((done, usage))
+        self.spent.memory = self.spent.memory.max(entry.host().limiter.peak() as u64);
+        self.spent.fuel += fuel.map_or(0, |budget| budget.saturating_sub(entry.fuel()));
+        Ok(done)
+    }
+
+    /// The `tsconfig.json` of a folder or the nearest above it, with those that it extends, in the form that the guest reads.
+    async fn configuration(&mut self, files: &mut impl Files, folder: &str) -> Result<Option<String>> {
+        let Some(first) = Chain::begin(files, folder).await else { return Ok(None) };
+        let mut chain = Chain::default();
+        let mut next = vec![first];
+        while let Some(found) = next.pop() {
+            let names = self.extended(&found).await?;
+            // What is named last counts most.
+            for name in names.lines().take(configuration::MAX_NAMES) {
+                next.extend(found.extended(files, name).await);
+            }
+            if !chain.take(found) {
+                break;
+            }
+        }
+        Ok(Some(chain.text()))
+    }
+
+    /// The names of the files that one extends, one a line.
+    async fn extended(&mut self, found: &Found) -> Result<String> {
+        if !found.text.contains("extends") {
+            return Ok(String::new());
+        }
+        // What is wrong with it is said when it is used.
+        Ok(self.run(&found.text, CONFIGURATION, None).await?.unwrap_or_default())
     }
 }
 
@@ -270,8 +337,11 @@ fn status(left: Left, host: &Host, limits: &Limits) -> Status {
     }
 }
 
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
 fn exception(request: &Task, refusal: &Refusal) -> Exception {
-    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
     let line = refusal.place.as_ref().and_then(|place| {
         let before = usize::try_from(place.line.checked_sub(1)?).ok()?;
         request.code.lines().nth(before)
@@ -300,32 +370,6 @@ mod tests {
         assert!(check_size(&" ".repeat(MAX_SOURCE)).is_ok());
         let refused = check_size(&" ".repeat(MAX_SOURCE + 1));
         assert_eq!(refused.err().map(|error| error.code()), Some(ErrorCode::TooLarge));
-    }
-
-    #[test]
-    fn an_exception_shows_the_line_of_the_source() {
-        let (source, made) = (Source("a\nconst b: number = c".into()), "a\nconst b         = c");
-        let excerpt_of = |line, excerpt: &str| {
-            let exception = Exception {
-                line: Some(line),
-                excerpt: Some(excerpt.into()),
-                ..exception(
-                    &Task::new(GuestName::typescript(), ""),
-                    &Refusal { message: String::new(), place: None },
-                )
-            };
-            let mut outcome = ended(Status::Raised(exception), Usage::default());
-            source.show(made, &mut outcome);
-            match outcome.status {
-                Status::Raised(exception) => exception.excerpt,
-                _ => None,
-            }
-        };
-        assert_eq!(excerpt_of(2, "const b         = c").as_deref(), Some("const b: number = c"));
-        // Of an earlier snippet; without a line.
-        assert_eq!(excerpt_of(2, "const d = c").as_deref(), Some("const d = c"));
-        assert_eq!(excerpt_of(0, "a").as_deref(), Some("a"));
-        assert_eq!(excerpt_of(u32::MAX, "a").as_deref(), Some("a"));
     }
 
     #[test]

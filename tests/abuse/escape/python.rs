@@ -84,8 +84,13 @@ fn esc_03_starting_a_process_is_a_clear_error() {
         }
         // There is no other process.
         assert_ends(&sandbox::eval(PYTHON, "import os; os.kill(2, 9)"), &["raised ProcessLookupError"]);
-        let thread = sandbox::eval(PYTHON, "import threading; threading.Thread(target=print).start()");
-        assert!(exception(&thread).message.contains("no threads in this sandbox"));
+        let thread =
+            sandbox::eval(PYTHON, "import threading; threading.Thread(target=print, daemon=True).start()");
+        assert!(
+            exception(&thread).message.contains("no threads in this sandbox"),
+            "{}",
+            exception(&thread).message
+        );
     });
 }
 

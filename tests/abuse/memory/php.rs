@@ -96,7 +96,7 @@ fn mem_02_an_exhausted_guest_that_goes_on_still_ends() {
 #[test]
 fn mem_02_the_smallest_limit_is_enough_to_start() {
     case(&[PHP], || {
-        Attack::new(PHP).memory(20).ends(&["returned"]).run(&["array_map(fn($x) => $x * 2, [1, 2, 3])"]);
+        Attack::new(PHP).memory(40).ends(&["returned"]).run(&["array_map(fn($x) => $x * 2, [1, 2, 3])"]);
     });
 }
 

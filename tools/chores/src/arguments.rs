@@ -124,4 +124,6 @@ pub enum Suite {
     Wasi,
     /// One-liners and scripts in the shell of a sandbox, compared with Debian's bash
     Shell,
+    /// Programs that call tools of real MCP servers, run straight and moved wherever they wait
+    Tools,
 }

@@ -21,6 +21,7 @@ mod server;
 mod shell;
 mod skip;
 mod test262;
+mod tools;
 mod wasi;
 
 use std::io::Write as _;
@@ -78,6 +79,7 @@ fn one(arguments: &Suites) -> Result<Totals> {
         Suite::Inspector => inspector::run(extent),
         Suite::McpConformance => conformance::run(extent),
         Suite::Packages => packages::run(extent),
+        Suite::Tools => tools::run(extent),
         Suite::Wasi => wasi::run(extent),
         Suite::Shell => shell::run(extent),
     }

@@ -188,9 +188,7 @@ const COMPOSER: [Check; 1] = [("return container('install')();", "42")];
 /// Debian's Composer asks for HHVM by `exec`, and for the system's certificates, before it looks at any package: both are answered.
 const COMPOSER_CONTAINER: &str = "<?php
 set_error_handler(static fn() => true, E_DEPRECATED | E_USER_DEPRECATED);
-foreach (['Symfony/Polyfill/Intl/Normalizer/Resources/stubs/Normalizer.php', 'Symfony/Polyfill/Intl/Normalizer/bootstrap80.php', 'Symfony/Polyfill/Intl/Grapheme/bootstrap80.php', 'React/Promise/functions_include.php'] as $file) {
-    require_once dirname(__DIR__) . '/vendor/' . $file;
-}
+require_once dirname(__DIR__) . '/vendor/React/Promise/functions_include.php';
 return new class implements Psr\\Container\\ContainerInterface {
     public function has(string $id): bool { return $id === 'install'; }
     public function get(string $id): Closure

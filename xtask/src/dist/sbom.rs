@@ -22,7 +22,7 @@ use crate::tools;
 /// The workspaces of the guests' crates.
 const GUESTS: [&str; 3] = ["guests/Cargo", "guests/javascript/Cargo", "guests/typescript/Cargo"];
 
-/// The crates of packages of PyPI that are in the Python guest. Two of them come from that index and lie beside the manifest only while
+/// The crates of packages of PyPI that are in the Python guest. Those that are packages of it come from that index and lie beside the manifest only while
 /// the guest is built, so cargo cannot read it here.
 const PYTHON: &str = "guests/python/native/Cargo.lock";
 
@@ -31,11 +31,12 @@ const NPM: &str = "guests/javascript/library/package-lock.json";
 const LOCALES: &str = "guests/javascript/cldr/locales.txt";
 
 /// The licences of what is no crate, or of the C sources in one, as their authors state them.
-const LICENCES: [(&str, &str); 23] = [
+const LICENCES: [(&str, &str); 27] = [
     ("bzip2", "bzip2-1.0.6"),
     ("compu-brotli-sys", "BSL-1.0 AND MIT"),
     ("curl", "curl"),
     ("gmp", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+    ("icu", "Unicode-3.0 AND BSD-3-Clause AND NAIST-2003"),
     ("jiter", "MIT"),
     ("libgit2-sys", "(MIT OR Apache-2.0) AND GPL-2.0-only WITH GCC-exception-2.0"),
     ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib"),
@@ -45,11 +46,14 @@ const LICENCES: [(&str, &str); 23] = [
     ("libxml2", "MIT"),
     ("libzip", "BSD-3-Clause"),
     ("libz-sys", "(MIT OR Apache-2.0) AND Zlib"),
+    ("llvm-toolchain-22", "Apache-2.0 WITH LLVM-exception"),
     ("mbedtls", "Apache-2.0 OR GPL-2.0-or-later"),
     ("onig_sys", "MIT AND BSD-2-Clause"),
     ("php8.4", "PHP-3.01 AND Zend-2.0 AND BSD-2-Clause AND GD"),
     ("pydantic-core", "MIT"),
     ("python3.14", "Python-2.0.1"),
+    ("regex", "Apache-2.0 AND CNRI-Python"),
+    ("rpds-py", "MIT"),
     ("tzdata", "LicenseRef-public-domain"),
     ("wasi-libc", "(Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT) AND MIT"),
     ("xz-utils", "0BSD"),

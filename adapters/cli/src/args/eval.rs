@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dormouse::Bounds;
 
-use super::{GrantArgs, LimitArgs};
+use super::{ConnectArgs, GrantArgs, LimitArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +50,8 @@ pub(crate) struct EvalArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
     /// Forbid evaluating text as code: eval, exec, compile, new Function and the like
     #[arg(long, help_heading = "Grants")]
     pub(crate) no_eval: bool,

@@ -26,7 +26,7 @@ fn programs(table: Vec<Program>) -> (Programs, Served) {
 }
 
 fn sh(script: &str) -> Program {
-    Program { program: "sh".into(), args: vec!["-c".into(), script.into()], env: BTreeMap::new() }
+    Program { program: "sh".into(), args: vec!["-c".into(), script.into()], env: BTreeMap::new(), cwd: None }
 }
 
 fn is_alive(process: &str) -> bool {

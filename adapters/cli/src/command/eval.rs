@@ -1,6 +1,6 @@
 //! `dormouse eval`: one snippet.
 
-use dormouse::{Error, OutputSink};
+use dormouse::{Connections as _, Error, OutputSink};
 
 use super::once::{self, Form};
 use crate::args::{EvalArgs, PlaceArgs};
@@ -30,7 +30,12 @@ fn lift(Confirmed(confirmed): Confirmed) -> Result<(), Failure> {
 }
 
 fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Failure> {
-    let Eval { mut request, policy, unguarded, exceptions, show_null } = settings::eval(arguments)?;
+    let Eval { mut request, policy, unguarded, exceptions, show_null, connect } = settings::eval(arguments)?;
+    let connectors = settings::connect::here(&connect)?;
+    if let Some(connectors) = &connectors {
+        let caller = settings::connect::caller(Some(&request.language), &request.context.taint);
+        request.context.callbacks.set_catalog(connectors.catalog(&caller));
+    }
     unguarded.map(lift).transpose()?;
     let audit =
         audit::Entry::begin("eval", &exceptions)?.map(|entry| entry.of_snippet(&request, &exceptions));
@@ -43,6 +48,7 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let dormouse = once::dormouse(place, policy)?;
     let run = once::watch(dormouse.runtime().eval(request), live.as_deref());
     let outcome = once::wait(run);
+    once::close(connectors);
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dormouse::wasm::Allocation;
 use dormouse::{Dormouse, Error, Outcome, Policy, Result};
+use dormouse_connect::Connectors;
 use dormouse_tools::encode;
 use tokio::runtime::Runtime;
 
@@ -64,6 +65,19 @@ pub(crate) fn wait<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
 /// As [`wait`].
 pub(crate) fn finish<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     to_end(signals::unless_asked_before(future, FINISHING))
+}
+
+/// Ends the servers that were connected for a command.
+pub(crate) fn close(connectors: Option<Connectors>) {
+    if let Some(connectors) = connectors {
+        let closed = to_end(async {
+            connectors.close().await;
+            Ok(())
+        });
+        if let Err(error) = closed {
+            tracing::warn!(%error, "the servers were not ended");
+        }
+    }
 }
 
 /// Does what can wait for the system without an end, as opening a pipe does, on a thread of its own. A process that is asked to end

@@ -9,7 +9,8 @@ mod exec;
 use std::time::Duration;
 
 use dormouse::sandbox::{Handle, Owner};
-use dormouse::{Dormouse, Error, ErrorCode, EvalRequest, Grants, Language, Result};
+use dormouse::{Connections as _, Dormouse, Error, ErrorCode, EvalRequest, Grants, Language, Result};
+use dormouse_connect::Connectors;
 use dormouse_tools::{CallContext, Reply, Skills, Surface, Toolset, encode, unsaved};
 use serde_json::{Map, Value as Json, json};
 
@@ -85,17 +86,25 @@ pub(crate) fn run(
     };
     audit::note("sandbox", &settings::exceptions::of_state(state, packages))?;
     let form = Form::new(state.json, false);
+    let connectors = settings::connect::here(&state.connect)?;
     let done = match command {
-        SandboxCommand::Eval { name, code, language, timeout, show_null } => {
-            eval(&dormouse, &name, code, (&language, timeout.as_deref(), show_null), form)
+        SandboxCommand::Eval { name, code, language, timeout, show_null } => eval(
+            (&dormouse, connectors.as_ref()),
+            &name,
+            code,
+            (&language, timeout.as_deref(), show_null),
+            form,
+        ),
+        SandboxCommand::Exec(arguments) => {
+            exec::run((&dormouse, connectors.as_ref()), place, &arguments, form)
         }
-        SandboxCommand::Exec(arguments) => exec::run(&dormouse, place, &arguments, form),
         SandboxCommand::Cp { from, to } => {
             copy::copy(&dormouse, &from, &to).map(|()| Answer::default()).map_err(Failure::from)
         }
         SandboxCommand::Sweep => return sweep(&dormouse, form),
         other => call(&dormouse, other, Some(&state.given), state.json),
     };
+    once::close(connectors);
     // Whatever came of it, what has changed is saved before it is told.
     let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
     let tidied = once::wait(async { dormouse.sandboxes()?.tidy(TIDYING).await });
@@ -131,7 +140,7 @@ fn sweep(dormouse: &Dormouse, form: Form) -> std::result::Result<u8, Failure> {
 }
 
 fn eval(
-    dormouse: &Dormouse,
+    (dormouse, connectors): (&Dormouse, Option<&Connectors>),
     name: &str,
     code: String,
     (language, timeout, show_null): (&str, Option<&str>, bool),
@@ -141,6 +150,10 @@ fn eval(
     let language = Language::parse(language)?;
     let null = Some(Null::of(&language, show_null));
     let mut request = EvalRequest::new(language, code.clone());
+    if let Some(connectors) = connectors {
+        let caller = settings::connect::caller(Some(&request.language), &request.context.taint);
+        request.context.callbacks.set_catalog(connectors.catalog(&caller));
+    }
     if let Some(text) = timeout {
         request.context.limits.wall = settings::duration("--timeout", text)?;
     }

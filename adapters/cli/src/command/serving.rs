@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse::{Dormouse, Error, ErrorCode, Result, Runtime, Sandboxes};
+use dormouse_connect::Connectors;
 use dormouse_docker::DockerProvider;
 use dormouse_rest::door::MAX_CONNECTIONS;
 use dormouse_tools::{Owners, Profile, Surface, Toolset};
@@ -35,6 +36,8 @@ pub(super) struct Serving {
     wall: Wall,
     /// What each owner has in progress, over all doors.
     owners: Arc<Owners>,
+    /// The servers whose tools programs can call.
+    connectors: Option<Connectors>,
 }
 
 impl Serving {
@@ -87,7 +90,9 @@ impl Serving {
             }
             None => None,
         };
-        Ok(Self { dormouse, docker, meant, wall, owners: Arc::default() })
+        let outside = meant.confined.outside();
+        let connectors = meant.connected.take().map(|connected| connected.connect(outside)).transpose()?;
+        Ok(Self { dormouse, docker, meant, wall, owners: Arc::default(), connectors })
     }
 
     /// The tools that were chosen.
@@ -120,6 +125,10 @@ impl Serving {
             .with_confinement(self.wall.word())
             .with_owners(self.owners.clone())
             .with_host(self.meant.host.clone());
+        let surface = match &self.connectors {
+            Some(connectors) => surface.with_connections(Arc::new(connectors.clone())),
+            None => surface,
+        };
         let surface = match &self.meant.started_in {
             Some(folder) => surface.with_working_folder(folder),
             None => surface,
@@ -185,6 +194,9 @@ impl Serving {
                 Some(sandboxes) => sandboxes.close().await,
                 None => Ok(()),
             };
+            if let Some(connectors) = &self.connectors {
+                connectors.close().await;
+            }
             (served, saved)
         });
         // Runs that are in progress end here; a thread that waits for standard input cannot be asked to.

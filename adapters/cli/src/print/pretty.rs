@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use anstyle::Style;
-use dormouse::{Captured, Error, Language, Outcome, Status, Usage, Value};
+use dormouse::{Captured, Error, Exception, Language, Outcome, Status, Usage, Value};
 
 use super::exception::{Source, exception};
 use super::live::Ends;
@@ -103,6 +103,11 @@ pub(crate) fn outcome(outcome: &Outcome, view: &View<'_>, ends: Ends) -> io::Res
         return Ok(());
     }
     err(&format!("{}{notes}", if ends.stderr_open { "\n" } else { "" }))
+}
+
+/// Prints an exception of a program whose source is not here, on standard error.
+pub(crate) fn raised(raised: &Exception, name: &str) -> io::Result<()> {
+    err(&exception(raised, Source { name, text: "" }, Paint::stderr()))
 }
 
 /// Prints a failure as `error[code]: message`, its causes and its hint, on standard error.

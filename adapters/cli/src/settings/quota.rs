@@ -1,6 +1,7 @@
 //! What the options of quotas mean: numbers of things, and sizes. What those of times mean is `keep`'s.
 
-use dormouse::sandbox::Quota;
+use std::time::Duration;
+
 use dormouse::sandboxes::Rules;
 use dormouse::{Error, Result};
 use dormouse_tools::HostFolders;
@@ -15,17 +16,35 @@ const ROOM: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
 const DOWNLOADS: &str = "downloads";
 
 /// Every key of sandboxes, with what it sets.
-const KEYS: [(&str, Set); 7] = [
-    ("sandboxes", |quota, value| count(value, &mut quota.per_owner)),
-    ("sandboxes-in-all", |quota, value| count(value, &mut quota.in_all)),
-    ("checkpoints", |quota, value| count(value, &mut quota.checkpoints)),
-    ("saved", |quota, value| size(value, &mut quota.saved.of_owner)),
-    ("saved-in-all", |quota, value| size(value, &mut quota.saved.in_all)),
-    ("awake", |quota, value| size(value, &mut quota.awake.of_owner)),
-    ("awake-in-all", |quota, value| size(value, &mut quota.awake.in_all)),
+const KEYS: [(&str, Set); 12] = [
+    ("sandboxes", |rules, value| count(value, &mut rules.quota.per_owner)),
+    ("sandboxes-in-all", |rules, value| count(value, &mut rules.quota.in_all)),
+    ("checkpoints", |rules, value| count(value, &mut rules.quota.checkpoints)),
+    ("saved", |rules, value| size(value, &mut rules.quota.saved.of_owner)),
+    ("saved-in-all", |rules, value| size(value, &mut rules.quota.saved.in_all)),
+    ("awake", |rules, value| size(value, &mut rules.quota.awake.of_owner)),
+    ("awake-in-all", |rules, value| size(value, &mut rules.quota.awake.in_all)),
+    ("runs", |rules, value| count(value, &mut rules.runs)),
+    ("run-calls", |rules, value| count(value, &mut rules.run_budget.calls)),
+    ("run-bytes", |rules, value| {
+        rules.run_budget.bytes = units::size("--quota", value)?;
+        Ok(())
+    }),
+    ("run-seconds", |rules, value| {
+        let mut seconds = 0;
+        count(value, &mut seconds)?;
+        rules.run_budget.running = Duration::from_secs(seconds.into());
+        Ok(())
+    }),
+    ("run-tokens", |rules, value| {
+        let mut tokens = 0;
+        count(value, &mut tokens)?;
+        rules.run_budget.tokens = tokens.into();
+        Ok(())
+    }),
 ];
 
-type Set = fn(&mut Quota, &str) -> Result<()>;
+type Set = fn(&mut Rules, &str) -> Result<()>;
 
 /// The numbers of sandboxes under these options.
 ///
@@ -34,7 +53,7 @@ type Set = fn(&mut Quota, &str) -> Result<()>;
 pub(crate) fn rules(mut rules: Rules, arguments: &QuotaArgs) -> Result<Rules> {
     for (key, value) in pairs(arguments)? {
         if let Some((_, set)) = KEYS.iter().find(|(known, _)| *known == key) {
-            set(&mut rules.quota, value)?;
+            set(&mut rules, value)?;
         }
     }
     if let Some(text) = &arguments.disk_max {
@@ -93,6 +112,8 @@ fn size(value: &str, into: &mut Option<u64>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use dormouse::sandbox::RunBudget;
+
     use super::*;
 
     fn meant(quotas: &[&str], disk_max: Option<&str>) -> Result<Rules> {
@@ -113,6 +134,11 @@ mod tests {
         assert_eq!((rules.quota.saved.of_owner, rules.quota.saved.in_all), (Some(20 << 30), None));
         assert_eq!((rules.quota.awake.of_owner, rules.quota.awake.in_all), (None, Some(1_000_000_000)));
         assert_eq!((rules.ceiling.disk, rules.defaults.disk), (1 << 30, usual.defaults.disk));
+        let rules =
+            meant(&["runs=3", "run-calls=4", "run-bytes=1MiB", "run-seconds=60", "run-tokens=5"], None)
+                .unwrap();
+        let wanted = RunBudget { calls: 4, bytes: 1 << 20, running: Duration::from_secs(60), tokens: 5 };
+        assert_eq!((rules.runs, rules.run_budget), (3, wanted));
         assert_eq!(meant(&[], Some("100MiB")).unwrap().defaults.disk, 100 << 20);
     }
 

@@ -250,31 +250,6 @@ final class Interpreter
 
 namespace {
 
-/** A function of the host failed, or there is none of that name. */
-class ToolError extends RuntimeException
-{
-    public static function of(string $message): self
-    {
-        $error = new self($message);
-        $frame = debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS)[1] ?? [];
-        $error->file = $frame['file'] ?? $error->file;
-        $error->line = $frame['line'] ?? $error->line;
-        (new ReflectionProperty(Exception::class, 'trace'))->setValue($error, array_slice($error->getTrace(), 1));
-        return $error;
-    }
-}
-
-/** Calls a function that the host offers, with JSON-compatible arguments, and returns its result. */
-function call_tool(string $name, array $arguments = []): mixed
-{
-    if (!preg_match('//u', $name)) throw new ValueError('call_tool(): Argument #1 ($name) must be valid UTF-8');
-    $json = json_encode((object) $arguments, JSON_PRESERVE_ZERO_FRACTION);
-    if ($json === false) throw new ValueError('call_tool(): Argument #2 ($arguments) must hold only what JSON can say');
-    [$done, $answer] = Dormouse\Interpreter::tool($name, $json);
-    if (!$done) throw ToolError::of($answer);
-    return json_decode($answer, true, 512);
-}
-
 Dormouse\Interpreter::start();
 while (Dormouse\Interpreter::next()) {
     try {

@@ -118,7 +118,7 @@ def load_shared(channel, sources):
     host.call_tool, host.source_of = channel.call_tool, sources.find
     sys.modules["_dormouse_host"] = host
     for name in ("_dormouse", "_dormouse.text", "_dormouse.values", "_dormouse.errors", "_dormouse.packages",
-                 "_dormouse.world", "dormouse", "_dormouse.session", "_dormouse.kept"):
+                 "_dormouse.world", "_dormouse.waiting", "dormouse", "_dormouse.session", "_dormouse.kept"):
         module = types.ModuleType(name)
         if name == "_dormouse":
             module.__path__ = []

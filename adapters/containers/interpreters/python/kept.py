@@ -23,7 +23,7 @@ MOST_NAMED = 50
 MOST_LETTERS = 1000  # of a name
 ONE = 1.0  # seconds for one variable
 MAGIC = importlib.util.MAGIC_NUMBER.hex()
-OWN = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "call_tool", "_")
+OWN = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "call_tool", "tools", "_")
 
 
 class Late(BaseException):

@@ -11,6 +11,7 @@ const PYTHON_SHARED: &[(&str, &str)] = &[
     ("_dormouse.errors", include_str!("../../../../guests/python/boot/_dormouse/errors.py")),
     ("_dormouse.packages", include_str!("../../../../guests/python/boot/_dormouse/packages.py")),
     ("_dormouse.world", include_str!("../../../../guests/python/boot/_dormouse/world.py")),
+    ("_dormouse.waiting", include_str!("../../../../guests/python/boot/_dormouse/waiting.py")),
     ("dormouse", include_str!("../../../../guests/python/boot/dormouse.py")),
     ("_dormouse.session", include_str!("../../../../guests/python/boot/_dormouse/session.py")),
     ("_dormouse.kept", include_str!("../../interpreters/python/kept.py")),
@@ -32,11 +33,12 @@ const JAVASCRIPT: [&str; 7] = [
 ];
 const JAVASCRIPT_RELAY: &str = include_str!("../../interpreters/javascript/relay.js");
 
-const PHP: [&str; 5] = [
+const PHP: [&str; 6] = [
     include_str!("../../interpreters/php/describe.php"),
     include_str!("../../interpreters/php/encode.php"),
     include_str!("../../interpreters/php/raise.php"),
     include_str!("../../interpreters/php/snippet.php"),
+    include_str!("../../interpreters/php/tools.php"),
     include_str!("../../interpreters/php/interpreter.php"),
 ];
 const PHP_RELAY: &str = include_str!("../../interpreters/php/relay.php");

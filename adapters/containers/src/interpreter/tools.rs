@@ -1,6 +1,7 @@
 //! Calls of the host's functions: `call_tool` in Python and PHP, `callTool` in JavaScript.
 
 use dormouse_core::Callbacks;
+use dormouse_core::callback::CallbackCall;
 
 use super::clock::Clock;
 
@@ -23,11 +24,7 @@ impl<'a> Tools<'a> {
             return Err(format!("the arguments have {} bytes, at most {most} are taken", arguments.len()));
         }
         let Some(callback) = self.callbacks.get(name) else {
-            let names = self.callbacks.names().collect::<Vec<_>>().join(", ");
-            let known =
-                if names.is_empty() { "this run has none".into() } else { format!("there are: {names}") };
-            let shown: String = name.chars().take(Callbacks::MAX_NAME).collect();
-            return Err(format!("no tool `{}`; {known}", shown.escape_debug()));
+            return Err(self.callbacks.missing(name));
         };
         if self.calls >= self.callbacks.max_calls {
             return Err(format!("the run has made its {} tool calls", self.callbacks.max_calls));
@@ -36,7 +33,14 @@ impl<'a> Tools<'a> {
         let arguments = serde_json::from_str(arguments)
             .map_err(|error| format!("the arguments are not JSON: {error}"))?;
         let _pause = callback.stops_clock.then(|| self.clock.pause());
-        let result = callback.call(arguments).await?.to_string();
+        let answer = callback.call(CallbackCall { arguments, ..CallbackCall::default() }).await?;
+        if let Some(file) = answer.files.first() {
+            return Err(format!(
+                "the tool answered with the file `{}`, which containers do not take",
+                file.path
+            ));
+        }
+        let result = answer.value.to_string();
         if result.len() > most {
             return Err(format!("the result has {} bytes, at most {most} are passed on", result.len()));
         }

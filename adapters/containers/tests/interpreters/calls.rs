@@ -135,6 +135,37 @@ async fn functions_of_the_host_are_called_and_counted() {
     }
 }
 
+/// What PHP has in its guest for calls of functions, here one after the other.
+#[tokio::test]
+async fn php_has_functions_of_the_host_as_methods() {
+    let language = Language::php();
+    if !crate::support::is_here(&language) {
+        return;
+    }
+    let mut running = start(&language).await;
+    let lines = include_str!("../../../../tests/eval/php/tools.txt").lines();
+    for code in lines.filter(|line| !line.starts_with('#')) {
+        assert_eq!(running.value(code).await["value"], true, "{code}");
+    }
+    for (code, answer) in [
+        ("tools()->echo(text: 'ü')", json!({"text": "ü"})),
+        ("tools()->echo(['text' => 'x'], list: [1])", json!({"text": "x", "list": [1]})),
+        (
+            "call_tools(['b' => ['echo', ['n' => 1]], 'a' => ['fail', ['why' => 'shut']]], settle: true)",
+            json!({"b": {"ok": {"n": 1}}, "a": {"error": "shut"}}),
+        ),
+    ] {
+        let mut request = running.snippet(&format!("json_encode({code}, JSON_UNESCAPED_UNICODE)"));
+        offer_tools(&mut request);
+        assert_eq!(value(&running.request(request).await)["value"], answer.to_string(), "{code}");
+    }
+    let mut request = running.snippet("\ncall_tools([['echo'], ['fail', ['why' => 'shut']], ['echo']])");
+    offer_tools(&mut request);
+    let raised = exception(&running.request(request).await);
+    assert_eq!((&raised["message"], &raised["line"]), (&json!("shut"), &json!(2)));
+    assert_eq!(raised["file"], "<snippet>");
+}
+
 #[tokio::test]
 async fn a_function_gets_its_name_in_the_language_once() {
     let language = Language::python();

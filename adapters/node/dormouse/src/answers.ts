@@ -372,6 +372,114 @@ export interface ListAnswer {
   readonly error: CapabilitiesError | null;
 }
 
+/** What is answered as `RunCalls`: A call of a tool. */
+export interface RunCalls {
+  /** Its number in the program. */
+  readonly number: number;
+  /** The tool, `SERVER.TOOL`. */
+  readonly tool: string;
+  /**
+   * `begun`, `asking`, `answered`, `done`, `unknown` (it was under way when its process ended), `refused` (it was
+   * not made) or `cancelled`.
+   */
+  readonly state: string;
+  /** The beginning of its arguments, as JSON. Untrusted. */
+  readonly arguments: string;
+  /** The beginning of its answer, as JSON. Untrusted. */
+  readonly answer?: string;
+  /** What the program was told; only when it failed. Untrusted. */
+  readonly failure?: string;
+  /** Why somebody is asked, or was. */
+  readonly asked?: string;
+}
+
+/** What is answered as `RunRuns`: A run. */
+export interface RunRuns {
+  /** Its id. */
+  readonly runId: string;
+  /** The sandbox that its program is in. */
+  readonly sandboxId: string;
+  /** The program's language. */
+  readonly language: string;
+  /** The beginning of the program, at most 200 characters. */
+  readonly code: string;
+  /**
+   * `running`, `waiting` (for tools or time), `asking` (somebody is to allow a call), `done`, `failed` or
+   * `cancelled`.
+   */
+  readonly state: string;
+  /** When it was started. */
+  readonly startedAt: string;
+  /** When its state last changed. */
+  readonly changedAt: string;
+  /** When it goes on by itself; only when it waits for time. */
+  readonly dueAt?: string;
+  /** The program's value, as sandbox_eval shows it; only when it has one. */
+  readonly result?: unknown;
+  /** What the program raised, as sandbox_eval shows it; only when it did. Untrusted text. */
+  readonly exception?: unknown;
+  /** Exit status; only when it has ended. */
+  readonly exitCode?: number;
+  /** What ended it; only when it did not end by itself. */
+  readonly cause?: CapabilitiesError | null;
+  /** The end of its standard output. Untrusted: written by the program. */
+  readonly stdout: string;
+  /** The end of its standard error. Untrusted: written by the program. */
+  readonly stderr: string;
+  /** How often it has waited. */
+  readonly waits: number;
+  /** Its last 50 calls of tools, in their order. Not in a list. */
+  readonly calls?: readonly RunCalls[];
+}
+
+export interface RunAnswer {
+  /** Its id. */
+  readonly runId?: string;
+  /** The sandbox that its program is in. */
+  readonly sandboxId?: string;
+  /** The program's language. */
+  readonly language?: string;
+  /** The beginning of the program, at most 200 characters. */
+  readonly code?: string;
+  /**
+   * `running`, `waiting` (for tools or time), `asking` (somebody is to allow a call), `done`, `failed` or
+   * `cancelled`.
+   */
+  readonly state?: string;
+  /** When it was started. */
+  readonly startedAt?: string;
+  /** When its state last changed. */
+  readonly changedAt?: string;
+  /** When it goes on by itself; only when it waits for time. */
+  readonly dueAt?: string;
+  /** The program's value, as sandbox_eval shows it; only when it has one. */
+  readonly result?: unknown;
+  /** What the program raised, as sandbox_eval shows it; only when it did. Untrusted text. */
+  readonly exception?: unknown;
+  /** Exit status; only when it has ended. */
+  readonly exitCode?: number;
+  /** What ended it; only when it did not end by itself. */
+  readonly cause?: CapabilitiesError | null;
+  /** The end of its standard output. Untrusted: written by the program. */
+  readonly stdout?: string;
+  /** The end of its standard error. Untrusted: written by the program. */
+  readonly stderr?: string;
+  /** How often it has waited. */
+  readonly waits?: number;
+  /** Its last 50 calls of tools, in their order. Not in a list. */
+  readonly calls?: readonly RunCalls[];
+  /** Those that ask first, then others that go on, then those that have ended, the newest of each first; at most 100. */
+  readonly runs?: readonly RunRuns[];
+  /** How many there are, at most 2000; only in a list. */
+  readonly total?: number;
+  /** Whose it was to do; only when another provider did it. */
+  readonly fallbackFrom?: string;
+  /** Why what the call did is not saved, if it could not be. */
+  readonly unsaved?: CreateUnsaved;
+  /** Why the call was refused; null when it was not. */
+  readonly error: CapabilitiesError | null;
+}
+
 /** What is answered as `RunLintFailures`: One failure. Untrusted text. */
 export interface RunLintFailures {
   /** The test, or what was checked. */

@@ -237,6 +237,16 @@ export interface RenameFileOptions extends CallOptions {
   readonly replace?: boolean | undefined;
 }
 
+/** What `run` may say. */
+export interface RunOptions extends CallOptions {
+  /** The run's id, as sandbox_eval told it. Not for `list`. */
+  readonly run?: string | undefined;
+  /** What to do: `get` (default), `wait`, `cancel` or `list`. */
+  readonly action?: "get" | "wait" | "cancel" | "list" | undefined;
+  /** How long `wait` waits, in milliseconds. Default 30000. The run continues afterwards. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** What `stop` may say. */
 export interface StopOptions extends CallOptions {
   /** Milliseconds to wait for calls that run. Default 5000, at most 600000. */
@@ -312,6 +322,16 @@ export abstract class DormouseVerbs {
    */
   async list(options: ListOptions = {}): Promise<answers.ListAnswer> {
     return (await this.asked("sandbox_list", {}, options)) as answers.ListAnswer;
+  }
+
+  /**
+   * Looks after programs that sandbox_eval started with `background`: `get` says where one is, `wait` waits for its
+   * end or until somebody has to allow one of its calls, `cancel` ends it, `list` lists all. Such a program goes on
+   * when the server is restarted; while it waits it takes no memory, and its sandbox runs nothing else in its
+   * language. Call `wait` again until `state` is `done`, `failed` or `cancelled`.
+   */
+  async run(options: RunOptions = {}): Promise<answers.RunAnswer> {
+    return (await this.asked("sandbox_run", {}, options)) as answers.RunAnswer;
   }
 }
 
@@ -673,7 +693,7 @@ export const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   sandbox_destroy: [],
   sandbox_download: ["save"],
   sandbox_edit: ["all"],
-  sandbox_eval: ["language", "name", "stdin", "timeoutMs", "memoryBytes", "outputBytes", "fuel", "allowWrites", "allowNetwork", "allowEval", "seed", "previewOffset", "previewItems"],
+  sandbox_eval: ["language", "name", "stdin", "timeoutMs", "memoryBytes", "outputBytes", "fuel", "allowWrites", "allowNetwork", "allowEval", "seed", "previewOffset", "previewItems", "background"],
   sandbox_exec: ["timeoutMs", "cwd", "stdin", "background"],
   sandbox_files: ["path", "recursive", "limit", "cursor"],
   sandbox_fork: ["count", "checkpointId"],
@@ -693,6 +713,7 @@ export const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   sandbox_reset: [],
   sandbox_restore: [],
   sandbox_resume: [],
+  sandbox_run: ["run", "action", "timeoutMs"],
   sandbox_stop: ["graceMs"],
   sandbox_sub_agent: ["maxIterations", "maxLlmCalls"],
   sandbox_upload: ["contentBase64", "hostPath", "unpack", "offset"],
@@ -732,6 +753,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   sandbox_reset: { unsaved: {}, error: {} },
   sandbox_restore: { older_memory: {}, unsaved: {}, error: {} },
   sandbox_resume: { limits: {}, mounts: {}, withdrawn: {}, older_memory: {}, unsaved: {}, error: {} },
+  sandbox_run: { cause: {}, calls: {}, runs: { cause: {}, calls: {} }, unsaved: {}, error: {} },
   sandbox_stop: { limits: {}, mounts: {}, withdrawn: {}, older_memory: {}, unsaved: {}, error: {} },
   sandbox_sub_agent: { outputs: {}, transcript: {}, unsaved: {}, error: {} },
   sandbox_upload: { unsaved: {}, error: {} },
@@ -750,6 +772,8 @@ export const ROUTES: Readonly<Record<string, readonly [method: string, path: str
   sandbox_eval: ["POST", "/api/sandboxes/{sandbox}/eval"],
   sandbox_exec: ["POST", "/api/sandboxes/{sandbox}/exec"],
   sandbox_job: ["POST", "/api/sandboxes/{sandbox}/jobs"],
+  runs: ["POST", "/api/runs"],
+  sandbox_run: ["POST", "/api/runs/{run}"],
   sandbox_install: ["POST", "/api/sandboxes/{sandbox}/install"],
   run_tests: ["POST", "/api/sandboxes/{sandbox}/tests"],
   run_lint: ["POST", "/api/sandboxes/{sandbox}/lint"],

@@ -1,4 +1,4 @@
-"""Builds a wheel as PEP 517 has it: called in a sandbox of its own, over `/workspace/build.json`.
+"""Builds a wheel as PEP 517 has it, or an editable one as PEP 660 has it: called in a sandbox of its own, over `/workspace/build.json`.
 
 Answers JSON: `requires`, what the back end wants besides; or nothing, and the wheel lies in `/workspace/wheels`.
 """
@@ -49,12 +49,16 @@ def _build(place="/workspace"):
     backend = importlib.import_module(module)
     for name in filter(None, attributes.split(".")):
         backend = getattr(backend, name)
+    kind = asked["kind"]
+    build = getattr(backend, f"build_{kind}", None)
+    if build is None:
+        raise RuntimeError("its back end makes no editable installations: install it without `-e`")
     if not asked["settled"]:
-        requires = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])({})
+        requires = getattr(backend, f"get_requires_for_build_{kind}", lambda settings: [])({})
         if requires:
             return json.dumps({"requires": [str(one) for one in requires]})
     os.makedirs(f"{place}/wheels")
-    backend.build_wheel(f"{place}/wheels", {})
+    build(f"{place}/wheels", {})
     return json.dumps({"requires": []})
 
 

@@ -20,6 +20,7 @@ pub fn page(body: &[u8], kind: &str) -> Option<Vec<(String, String)>> {
     let filename = |candidate| match candidate {
         Candidate::Wheel(wheel) => wheel.filename,
         Candidate::Sdist(sdist) => sdist.filename,
+        Candidate::Built => String::new(),
     };
     Some(project.candidates.into_iter().map(|(version, one)| (version.to_string(), filename(one))).collect())
 }

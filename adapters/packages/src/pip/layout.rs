@@ -5,6 +5,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use pep440_rs::Version;
 use pep508_rs::PackageName;
 
+use super::local::Origin;
 use crate::archive::{self, Unpacked};
 use crate::digest::{hex, record};
 
@@ -14,6 +15,8 @@ pub(crate) struct Plan {
     pub(crate) version: Version,
     pub(crate) filename: String,
     pub(crate) python: String,
+    /// Where it lies in the sandbox itself.
+    pub(crate) origin: Option<Origin>,
     /// Whether the user named it.
     pub(crate) asked: bool,
 }
@@ -49,6 +52,10 @@ pub(crate) fn lay_out(plan: &Plan, packed: &[u8], room: u64) -> Result<Package> 
     if plan.asked {
         note("REQUESTED", b"");
     }
+    if let Some(origin) = &plan.origin {
+        note("direct_url.json", origin.direct_url().as_bytes());
+        point(&mut files, origin, &site);
+    }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     if let Some(twice) = files.windows(2).find(|pair| pair[0].path == pair[1].path) {
         return Err(refused(plan, &format!("places `{}` twice", twice[0].path)));
@@ -58,6 +65,21 @@ pub(crate) fn lay_out(plan: &Plan, packed: &[u8], room: u64) -> Result<Package> 
     files.push(PackageFile { path: format!("{path}/RECORD"), bytes: list.into_bytes(), executable: false });
     let (name, version) = (plan.name.to_string(), plan.version.to_string());
     Ok(Package { name, version, path, sha256: hex(packed), files })
+}
+
+/// Has what leads to the modules of an editable package lead to where they lie.
+fn point(files: &mut [PackageFile], origin: &Origin, site: &str) {
+    let leads = |path: &str| {
+        let name = path.strip_prefix(site).and_then(|path| path.strip_prefix('/'));
+        name.is_some_and(|name| {
+            !name.contains('/') && (name.ends_with(".pth") || name.starts_with("__editable__"))
+        })
+    };
+    for file in files.iter_mut().filter(|file| origin.editable && leads(&file.path)) {
+        if let Some(bytes) = origin.moved(&file.bytes) {
+            file.bytes = bytes;
+        }
+    }
 }
 
 /// The one folder that describes the wheel.
@@ -180,7 +202,7 @@ fn record_of(files: &[PackageFile], site: &str, info: &str) -> String {
     text
 }
 
-fn quoted(path: &str) -> String {
+pub(super) fn quoted(path: &str) -> String {
     if path.contains([',', '"']) { format!("\"{}\"", path.replace('"', "\"\"")) } else { path.to_owned() }
 }
 

@@ -1,8 +1,10 @@
 //! Python: from requirements to files below a prefix.
 
 pub(crate) mod built_in;
+mod bytecode;
 pub(crate) mod fuzz;
 mod layout;
+mod local;
 pub(crate) mod lock;
 mod metadata;
 mod page;
@@ -23,6 +25,7 @@ use futures::stream::{StreamExt as _, TryStreamExt as _};
 use pep440_rs::Version;
 use pep508_rs::PackageName;
 
+use self::local::{Origin, Taken};
 use self::metadata::Metadata;
 use self::requirement::{Environment, Wanted};
 use self::resolve::{Known, Step};
@@ -66,6 +69,8 @@ struct Kept {
     wheels: HashMap<String, Vec<u8>>,
     bytes: u64,
     built: HashMap<(PackageName, Version), (String, Vec<u8>)>,
+    /// Where those come from that lie in the sandbox itself.
+    origins: HashMap<PackageName, Origin>,
     builds: usize,
 }
 
@@ -83,8 +88,10 @@ pub(crate) async fn fetch(
     }
     let (notes, kept) = (Notes::default(), Mutex::default());
     let owner = request.owner.clone();
-    let call = Call { source, settings, index, machines, owner, progress, environment, wanted, notes, kept };
-    let (known, solution) = call.solve(request).await?;
+    let mut call =
+        Call { source, settings, index, machines, owner, progress, environment, wanted, notes, kept };
+    let taken = call.take_local(&request.local).await?;
+    let (known, solution) = call.solve(request, &taken).await?;
     if let Some(name) = solution.keys().filter(|_| request.closed).find(|name| !call.wanted.names(name)) {
         let message = format!("`{name}` is needed, and the lock file does not name it");
         return Err(Error::new(ErrorCode::Unsatisfiable, message).with_hint("write the lock file anew"));
@@ -109,10 +116,15 @@ fn allowed(settings: &Settings, name: &PackageName) -> Result<()> {
 
 impl Call<'_> {
     /// Resolves as far as is known, fetches what is missing, and begins again, until all is known.
-    async fn solve(&self, request: &PackageRequest) -> Result<(Arc<Known>, HashMap<PackageName, Version>)> {
+    async fn solve(
+        &self,
+        request: &PackageRequest,
+        taken: &[Taken],
+    ) -> Result<(Arc<Known>, HashMap<PackageName, Version>)> {
         let built_in = if request.is_guest { built_in::all() } else { Vec::new() };
         let present = (&request.present[..], &built_in[..]);
         let mut known = Known::new(&self.wanted, present, request.upgrade, self.environment.clone());
+        known.take_local(taken);
         let caller = Arc::new(());
         loop {
             (self.progress)(PackageEvent::Resolving { packages: known.projects.len() });
@@ -182,7 +194,7 @@ impl Call<'_> {
             match known.projects.get(&name).and_then(|project| project.candidates.get(&version)) {
                 Some(Candidate::Wheel(wheel)) => wheels.push((name, version, wheel.clone())),
                 Some(Candidate::Sdist(sdist)) => sources.push((name, version, sdist.clone())),
-                None => {}
+                Some(Candidate::Built) | None => {}
             }
         }
         let read = wheels.into_iter().map(|(name, version, wheel)| async move {
@@ -255,6 +267,7 @@ impl Call<'_> {
             owner: self.owner.clone(),
             manager: PackageManager::Pip,
             requirements: requirements.to_vec(),
+            local: Vec::new(),
             constraints: Vec::new(),
             present: Vec::new(),
             locked: Vec::new(),
@@ -351,12 +364,14 @@ impl Call<'_> {
                 version: version.clone(),
                 filename,
                 python: request.python.clone(),
+                origin: self.kept().origins.get(name).cloned(),
                 asked: self.wanted.requirements.iter().any(|wanted| wanted.name == *name),
             };
             let package = blocking(move || layout::lay_out(&plan, &packed, left)).await??;
             left -= package.files.iter().map(|file| file.bytes.len() as u64).sum::<u64>().min(left);
             fetched.packages.push(package);
         }
+        self.compile(&mut fetched.packages, &request.python, left).await;
         fetched.packages.sort_by(|a, b| a.path.cmp(&b.path));
         fetched.satisfied.sort_by(|a, b| a.path.cmp(&b.path));
         for (name, version, unbuilt) in &known.unbuilt {

@@ -159,8 +159,11 @@ pub(crate) fn parse(text: &str) -> Result<Requirement> {
     // Asked first: an address would be read with the host's environment variables in it.
     if before.contains('@') || before.contains("://") || before.starts_with(['.', '/']) {
         let message = format!("`{}` names an address instead of a version", shown(text));
-        return Err(Error::new(ErrorCode::CapabilityUnavailable, message)
-            .with_hint("packages come from the operator's index: write `NAME` or `NAME==VERSION`"));
+        let repository = before.contains("git+") || before.contains(".git");
+        return Err(Error::new(ErrorCode::CapabilityUnavailable, message).with_hint(match repository {
+            true => "repositories are not fetched here: bring its files into the sandbox, by `git clone` if that is allowed, and install the folder: `./NAME`",
+            false => "packages come from the operator's index, as `NAME` or `NAME==VERSION`, or from a folder of the sandbox, as `./NAME`",
+        }));
     }
     let no_requirement = || {
         Error::args_invalid(format!("`{}` is not a requirement of a Python package", shown(text)))

@@ -191,7 +191,7 @@ impl Run {
     ) -> impl DoubleEndedIterator<Item = &'a Version> + use<'a> {
         let no_source = self.known.unbuilt.iter().any(|(unbuilt, ..)| unbuilt == name);
         let had = project.candidates.iter().filter(move |(_, candidate)| match candidate {
-            Candidate::Wheel(_) => true,
+            Candidate::Wheel(_) | Candidate::Built => true,
             Candidate::Sdist(_) => !no_source,
         });
         had.map(|(version, _)| version)

@@ -16,7 +16,7 @@ use crate::source::blocking;
 /// What runs in the sandbox.
 const SCRIPT: &str = include_str!("build.py");
 /// Where it looks for source, wishes and wheels.
-const PLACE: &str = "/workspace";
+pub(super) const PLACE: &str = "/workspace";
 /// Most source distributions that one call builds.
 const MAX_BUILDS: usize = 16;
 /// Longest `pyproject.toml`, in bytes (1 MiB).
@@ -171,6 +171,26 @@ impl Call<'_> {
     /// # Errors
     /// What keeps it from being fetched; that no room was free to build it.
     pub(super) async fn wheel_of(&self, name: &PackageName, sdist: &Sdist) -> Result<Made> {
+        let Sdist { filename, url, digest } = sdist;
+        let packed = self.source.file(self.index, url, digest, filename, self.progress).await?;
+        let (label, room) = (filename.clone(), self.settings.bounds.unpacked.min(MAX_SOURCE));
+        let files = match blocking(move || archive::source(&label, &packed, room)).await? {
+            Ok(files) => files,
+            Err(error) => return Ok(Err(Unbuilt::by_itself(error.message()))),
+        };
+        self.built(name.as_ref(), &files, false).await
+    }
+
+    /// A wheel of a source; an editable one leads to where that lies.
+    ///
+    /// # Errors
+    /// That no room was free to build it.
+    pub(super) async fn built(
+        &self,
+        name: &str,
+        files: &[archive::Unpacked],
+        editable: bool,
+    ) -> Result<Made> {
         let Some(machines) = self.machines else {
             return Ok(Err(Unbuilt::by_itself("nothing can be built here")));
         };
@@ -178,15 +198,8 @@ impl Call<'_> {
             let why = format!("more than {MAX_BUILDS} packages had to be built from their source");
             return Ok(Err(Unbuilt { why, hint: "install fewer packages at a time" }));
         }
-        let Sdist { filename, url, digest } = sdist;
-        let packed = self.source.file(self.index, url, digest, filename, self.progress).await?;
-        (self.progress)(PackageEvent::Building { name: name.to_string() });
-        let (label, room) = (filename.clone(), self.settings.bounds.unpacked.min(MAX_SOURCE));
-        let files = match blocking(move || archive::tarball(&label, &packed, room)).await? {
-            Ok(files) => files,
-            Err(error) => return Ok(Err(Unbuilt::by_itself(error.message()))),
-        };
-        let system = match BuildSystem::of(&files) {
+        (self.progress)(PackageEvent::Building { name: name.to_owned() });
+        let system = match BuildSystem::of(files) {
             Ok(system) => system,
             Err(why) => return Ok(Err(Unbuilt::by_itself(&why))),
         };
@@ -200,12 +213,13 @@ impl Call<'_> {
                 Ok(tools) => tools,
                 Err(error) => return Ok(Err(Unbuilt::tools(&error))),
             };
-            for file in &files {
+            for file in files {
                 all.push((below(&format!("source/{}", file.path))?, file.bytes.clone()));
             }
             let asked = json!({
                 "backend": system.backend,
                 "backend_path": system.backend_path,
+                "kind": if editable { "editable" } else { "wheel" },
                 "settled": settled,
             });
             all.push((below("build.json")?, asked.to_string().into_bytes()));

@@ -11,6 +11,9 @@ use super::requirement::Environment;
 use super::sdist::Sdist;
 use crate::digest::Digest;
 
+/// How the names of source distributions end.
+const SOURCES: [&str; 3] = [".tar.gz", ".zip", ".tar.bz2"];
+
 /// A wheel that can be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel {
@@ -27,6 +30,8 @@ pub(crate) enum Candidate {
     Wheel(Wheel),
     /// It has no wheel that can be used.
     Sdist(Sdist),
+    /// Its wheel was built from what lies in the sandbox.
+    Built,
 }
 
 /// What an index has of a project.
@@ -62,9 +67,7 @@ impl Project {
             if file.yanked {
                 continue;
             }
-            let can_be = wheel
-                .as_ref()
-                .map_or(builds && file.filename.ends_with(".tar.gz"), |wheel| wheel.pure(environment.minor));
+            let can_be = wheel.as_ref().map_or(builds, |wheel| wheel.pure(environment.minor));
             let unusable = match &file.digest {
                 _ if !can_be => String::new(),
                 None => " (without a SHA-256)".into(),
@@ -92,11 +95,17 @@ impl Project {
         project
     }
 
-    /// Adds a file that can be used. A wheel takes the place of a source distribution.
+    /// Adds a file that can be used. A wheel takes the place of a source distribution, and of those a `.tar.gz` that of others.
     fn add(&mut self, version: Version, is_wheel: bool, digest: Digest, file: File) {
         let (filename, url) = (file.filename, file.url);
         if !is_wheel {
-            self.candidates.entry(version).or_insert(Candidate::Sdist(Sdist { filename, url, digest }));
+            let preferred = filename.ends_with(".tar.gz");
+            let sdist = Candidate::Sdist(Sdist { filename, url, digest });
+            match self.candidates.get(&version) {
+                None => drop(self.candidates.insert(version, sdist)),
+                Some(Candidate::Sdist(_)) if preferred => drop(self.candidates.insert(version, sdist)),
+                Some(_) => {}
+            }
             return;
         }
         let metadata = file.metadata.map(|digest| {
@@ -146,9 +155,15 @@ impl Name {
     }
 }
 
+/// The project and the version of a wheel that can be used here, by its name.
+pub(crate) fn described(filename: &str, minor: u64) -> Option<(PackageName, Version)> {
+    let name = Name::parse(filename).filter(|name| name.pure(minor))?;
+    Some((name.project, name.version))
+}
+
 /// The version of a source distribution.
 fn source_version(name: &PackageName, filename: &str) -> Option<Version> {
-    let stem = [".tar.gz", ".zip", ".tar.bz2"].iter().find_map(|end| filename.strip_suffix(end))?;
+    let stem = SOURCES.iter().find_map(|end| filename.strip_suffix(end))?;
     let (found, version) = stem.rsplit_once('-')?;
     (found.parse::<PackageName>().ok()? == *name).then(|| version.parse().ok())?
 }

@@ -183,6 +183,7 @@ fn adding(
         owner: owner.clone(),
         manager: MANAGER,
         requirements,
+        directory: folder.clone(),
         constraints: Vec::new(),
         locked: Vec::new(),
         locking: None,

@@ -21,7 +21,8 @@ Usage: pip <command> [options]
 Commands:
   install [-r FILE] [-c FILE] [-U] REQUIREMENT...
                                           Install packages of pure Python below ~/.local; -r: those of a requirements.txt or
-                                          a pylock.toml; -c: in these versions; -t DIR, --target=DIR: in DIR itself
+                                          a pylock.toml; -c: in these versions; -t DIR, --target=DIR: in DIR itself;
+                                          PATH or -e PATH: a project of the sandbox, as a copy or where it lies
   uninstall [-y] NAME...                  Remove packages
   list [--format=columns|freeze|json]     List what is installed
   freeze                                  List it as requirements
@@ -95,17 +96,16 @@ async fn install(
             }
             "-U" | "--upgrade" => upgrade = true,
             "-q" | "--quiet" => quiet = true,
-            "--no-deps" | "--force-reinstall" | "--ignore-installed" | "--pre" | "-e" | "--editable"
-            | "-i" | "--index-url" | "--extra-index-url" | "--prefix" | "--root" => {
+            "-e" | "--editable" => {
+                let folder = joined.or_else(|| rest.next().copied()).filter(|folder| !folder.is_empty());
+                let folder = folder.ok_or_else(|| usage(format!("{option} needs a folder")))?;
+                lists.requirements.push(format!("-e {folder}"));
+            }
+            "--no-deps" | "--force-reinstall" | "--ignore-installed" | "--pre" | "-i" | "--index-url"
+            | "--extra-index-url" | "--prefix" | "--root" => {
                 return Err(usage(format!("the option {option} is not offered here")));
             }
             option if option.starts_with('-') => {}
-            path if path.starts_with('.') || path.contains('/') => {
-                return Err(usage(format!(
-                    "`{}` is a path; only packages of the index can be installed",
-                    path.escape_debug()
-                )));
-            }
             requirement => lists.requirements.push(requirement.to_owned()),
         }
     }
@@ -119,6 +119,7 @@ async fn install(
         owner: owner.clone(),
         manager: MANAGER,
         requirements,
+        directory: GuestPath::parse(&call.directory)?,
         constraints,
         locked: Vec::new(),
         locking: None,

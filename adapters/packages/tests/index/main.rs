@@ -37,6 +37,7 @@ fn request(manager: PackageManager, requirements: &[&str]) -> PackageRequest {
         owner: Owner::local(),
         manager,
         requirements: requirements.iter().map(|&text| text.to_owned()).collect(),
+        local: Vec::new(),
         constraints: Vec::new(),
         present: Vec::new(),
         locked: Vec::new(),

@@ -13,6 +13,8 @@ use super::wire::{self, Answered, Failed, Incoming, Request, closed, unavailable
 const OUTBOX: usize = 64;
 /// Requests that may wait for an answer at a time.
 const MAX_WAITING: usize = 1_024;
+/// What a server says whose tools are others now.
+const CHANGED: &str = "notifications/tools/list_changed";
 
 /// Who waits.
 #[derive(Default)]
@@ -20,6 +22,8 @@ pub(super) struct Waiting {
     requests: HashMap<u64, (Request, oneshot::Sender<Answered>)>,
     /// Why there will be no more answers.
     end: Option<String>,
+    /// Whether the list of tools is said to have changed.
+    changed: bool,
 }
 
 /// The two streams' desk. The transport's tasks feed it and empty its outbox.
@@ -97,6 +101,7 @@ impl Desk {
                 // A server that asks faster than we can send is not answered.
                 let _ = self.outbox.try_send(wire::reply(&id, &method));
             }
+            Incoming::Told { method, .. } if method == CHANGED => self.lock().changed = true,
             Incoming::Told { method, params } => {
                 let request = params["progressToken"]
                     .as_u64()
@@ -106,6 +111,16 @@ impl Desk {
                 }
             }
         }
+    }
+
+    /// Whether there may be further answers.
+    pub(super) fn is_open(&self) -> bool {
+        self.lock().end.is_none()
+    }
+
+    /// Whether the list of tools was said to have changed since this was asked last.
+    pub(super) fn has_changed(&self) -> bool {
+        std::mem::take(&mut self.lock().changed)
     }
 
     /// There are no more answers: whoever waits is told.

@@ -36,15 +36,22 @@ const PROTOCOL: &str = "mcp-";
 
 /// Where a server is, and how it is asked.
 #[derive(Clone)]
-pub(super) struct Place {
-    pub(super) client: Client,
-    pub(super) url: Url,
-    headers: HeaderMap,
+pub struct Place {
+    /// The client: it follows no redirects.
+    pub client: Client,
+    /// The address.
+    pub url: Url,
+    /// What goes with each request; the values are not shown by `Debug`.
+    pub headers: HeaderMap,
 }
 
 impl Place {
     /// A client for an address. Connects to nothing yet. Proxies are those of the environment, none for this machine.
-    pub(super) fn new(
+    ///
+    /// # Errors
+    /// `args_invalid` for an address that is not of HTTP or holds a password, and for headers that are the connection's or cannot be
+    /// sent; `too_large` for too many of them.
+    pub fn new(
         url: &str,
         headers: &BTreeMap<String, String>,
         names: Option<&Arc<dyn Resolve>>,
@@ -58,7 +65,7 @@ impl Place {
             // Nobody has to be asked for the name, which a confined process could not do.
             builder = builder.no_proxy().resolve_to_addrs(LOCAL, &OWN);
         } else if url.scheme() == "http" && !headers.is_empty() {
-            tracing::warn!("the headers for an MCP server go over the network unencrypted");
+            tracing::warn!("the headers for a server go over the network unencrypted");
         }
         let client = builder
             .build()
@@ -173,8 +180,13 @@ pub(super) fn is(response: &Response, kind: &str) -> bool {
     header.is_some_and(|value| value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
 }
 
-/// Of the address only host and port are told: what else is in it may be a secret.
 pub(super) fn broken(error: reqwest::Error) -> Failed {
+    unreached(error, "the MCP server").into()
+}
+
+/// That whoever was asked could not be reached, or broke off. Of the address only host and port are told: what else is in it may be a
+/// secret.
+pub fn unreached(error: reqwest::Error, whom: &str) -> Error {
     let place = error.url().and_then(place).map(|place| format!(" at {place}")).unwrap_or_default();
     let cause = cause(&error);
     let told = match (error.is_connect(), cause) {
@@ -182,7 +194,7 @@ pub(super) fn broken(error: reqwest::Error) -> Failed {
         (true, None) => "cannot be reached".to_owned(),
         (false, _) => "broke the connection".to_owned(),
     };
-    let failed = unavailable(format!("the MCP server{place} {told}"));
+    let failed = unavailable(format!("{whom}{place} {told}"));
     let failed = match (error.is_connect(), cause) {
         (true, Some(REFUSED)) => {
             failed.with_hint("nothing listens there: start the server, and look at the port")
@@ -190,7 +202,7 @@ pub(super) fn broken(error: reqwest::Error) -> Failed {
         (true, _) => failed.with_hint("look at the address, and whether this machine gets there"),
         (false, _) => failed,
     };
-    failed.with_source(error.without_url()).into()
+    failed.with_source(error.without_url())
 }
 
 /// Host and port.

@@ -146,4 +146,12 @@ impl Link for Legacy {
         self.stop();
         Ok(())
     }
+
+    fn is_open(&self) -> bool {
+        self.desk.is_open()
+    }
+
+    fn has_changed(&self) -> bool {
+        self.desk.has_changed()
+    }
 }

@@ -38,7 +38,7 @@ use async_trait::async_trait;
 use dormouse_core::{Resolve, Result};
 use serde_json::Value as Json;
 
-use self::http::Place;
+pub use self::http::{Place, unreached};
 use self::legacy::Legacy;
 use self::program::Serving;
 use self::remote::Remote;
@@ -104,6 +104,14 @@ trait Link: Send + Sync {
     async fn notify(&self, message: Json) -> Result<(), Failed>;
     /// Ends it. Whoever waits is told.
     async fn close(&self) -> Result<()>;
+    /// Whether requests can still be sent, as far as is known.
+    fn is_open(&self) -> bool {
+        true
+    }
+    /// Whether the server has said since this was asked last that its list of tools has changed.
+    fn has_changed(&self) -> bool {
+        false
+    }
 }
 
 /// Whether an entry's address and headers can be used. Connects to nothing.

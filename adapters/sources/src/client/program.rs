@@ -321,4 +321,12 @@ impl Link for Serving {
         }
         running.end().await
     }
+
+    fn is_open(&self) -> bool {
+        self.desk.is_open()
+    }
+
+    fn has_changed(&self) -> bool {
+        self.desk.has_changed()
+    }
 }

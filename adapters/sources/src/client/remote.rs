@@ -18,6 +18,8 @@ use crate::{Call, Endpoint, Listed, Progress, ToolAnswer};
 /// JSON-RPC's codes.
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+/// Where a call's key stands in its `_meta`.
+const KEY: &str = "dormouse/idempotencyKey";
 /// Content blocks of one answer.
 const MAX_BLOCKS: usize = 10_000;
 
@@ -97,7 +99,10 @@ impl Remote {
         patience: Duration,
     ) -> Answered {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut meta = Map::new();
+        let mut meta = match params.remove("_meta") {
+            Some(Json::Object(meta)) => meta,
+            _ => Map::new(),
+        };
         if progress.is_some() {
             meta.insert("progressToken".into(), id.into());
         }
@@ -166,6 +171,9 @@ impl Endpoint for Remote {
         let mut params = Map::new();
         params.insert("name".into(), call.tool.into());
         params.insert("arguments".into(), call.arguments.into());
+        if let Some(key) = call.key {
+            params.insert("_meta".into(), json!({KEY: key}));
+        }
         let headers = headers.unwrap_or_default();
         let answered = self.ask("tools/call", params, call.progress, headers, self.patience.call).await;
         answer(Self::called(answered)?)
@@ -173,6 +181,14 @@ impl Endpoint for Remote {
 
     async fn close(&self) -> Result<()> {
         self.link.close().await
+    }
+
+    fn is_open(&self) -> bool {
+        self.link.is_open()
+    }
+
+    fn has_changed(&self) -> bool {
+        self.link.has_changed()
     }
 }
 

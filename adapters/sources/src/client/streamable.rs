@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::{Error, ErrorCode, Result};
-use reqwest::Response;
 use reqwest::header::HeaderValue;
+use reqwest::{Response, StatusCode};
 use serde_json::Value as Json;
 
 use super::http::{self, Place};
@@ -35,6 +35,8 @@ struct State {
     era: Option<Era>,
     session: Option<HeaderValue>,
     closed: bool,
+    /// Whether the connection broke, or the server has forgotten the session.
+    lost: bool,
 }
 
 /// Tells the server that a call is given up, when it is dropped before its answer has come. Servers of the newer era see
@@ -142,6 +144,10 @@ impl Link for Streamable {
         let mut stay = Stay { link: self, id: request.id, answered: request.method == "initialize" };
         let answered = async {
             let response = self.send(&request.body(), &request.headers).await?;
+            if response.status() == StatusCode::NOT_FOUND {
+                // The server has forgotten the session, whatever it says beside that: the next call begins a new one.
+                self.state().lost = true;
+            }
             if request.method == "initialize" {
                 self.begin(&response)?;
             }
@@ -160,11 +166,19 @@ impl Link for Streamable {
         }
         .await;
         stay.answered = true;
+        if matches!(answered, Err(Failed::Broken(_) | Failed::Status(404))) {
+            self.state().lost = true;
+        }
         answered
     }
 
     async fn notify(&self, message: Json) -> Result<(), Failed> {
         self.send(&message, &[]).await.map(drop)
+    }
+
+    fn is_open(&self) -> bool {
+        let state = self.state();
+        !state.closed && !state.lost
     }
 
     async fn close(&self) -> Result<()> {

@@ -18,7 +18,7 @@ use super::*;
 use crate::outside::Local;
 use crate::testing::PATIENCE;
 use crate::testing::server::{Heard, Server, legacy, streamable};
-use crate::{Call, Entry, Progress, Registry, Scopes, Source};
+use crate::{Call, Entry, Outside, Progress, Registry, Scopes, Source};
 
 mod hostile;
 
@@ -35,12 +35,12 @@ impl Progress for Steps {
 
 fn call(tool: &str) -> Call {
     let Json::Object(arguments) = json!({"n": 7}) else { panic!("a map") };
-    Call { tool: tool.into(), arguments, progress: None }
+    Call { tool: tool.into(), arguments, progress: None, key: None }
 }
 
 fn named(program: &str, args: &[&str]) -> Program {
     let args = args.iter().map(ToString::to_string).collect();
-    Program { program: program.into(), args, env: BTreeMap::new() }
+    Program { program: program.into(), args, env: BTreeMap::new(), cwd: None }
 }
 
 async fn code(endpoint: &dyn Endpoint, tool: &str) -> (ErrorCode, String) {
@@ -314,6 +314,35 @@ async fn a_program_is_greeted_called_and_ended_with_all_that_it_started() {
         }
         until_gone(&pids).await;
     }
+}
+
+/// A server that says where it was started and which key a call has, and that its tools have changed.
+const CHANGING: &str = concat!(
+    r#"
+tools='[{"name":"told","inputSchema":{"type":"object"}}]'
+key() { printf '%s' "$line" | sed -n 's/.*"dormouse\/idempotencyKey":"\([^"]*\)".*/\1/p'; }
+call() {
+  printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+  say "{\"content\":[{\"type\":\"text\",\"text\":\"$(pwd) $(key)\"}]}"
+}
+"#,
+    include_str!("../testing/server.sh")
+);
+
+#[tokio::test]
+async fn a_program_starts_in_its_folder_hears_the_key_of_a_call_and_tells_of_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().canonicalize().unwrap();
+    let program = Program { cwd: Some(at.clone()), ..named("sh", &["-c", CHANGING]) };
+    let endpoint = Opened::started(&program, &Outside::default()).await.unwrap().endpoint;
+    assert!(endpoint.is_open() && !endpoint.has_changed());
+    let answer = endpoint.call(Call { key: Some("k-1".into()), ..call("told") }).await.unwrap();
+    assert_eq!(answer.text(), format!("{} k-1", at.display()));
+    assert!(endpoint.has_changed() && !endpoint.has_changed(), "it is told once");
+    let answer = endpoint.call(call("told")).await.unwrap();
+    assert_eq!(answer.text(), format!("{} ", at.display()));
+    endpoint.close().await.unwrap();
+    assert!(!endpoint.is_open());
 }
 
 #[tokio::test]

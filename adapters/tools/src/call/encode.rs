@@ -1,7 +1,7 @@
 //! Answers: an outcome or an error as one JSON object, and as text. The command line's `--json` prints exactly
 //! [`outcome()`].
 
-use dormouse_core::sandbox::SandboxId;
+use dormouse_core::sandbox::{Run, SandboxId};
 use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
 use serde_json::Value as Json;
 
@@ -48,6 +48,7 @@ answer! {
         fallback_from: Option<&'static str> =
             "The provider that was requested but unavailable; only if another one ran it.",
         sandbox_id: Option<SandboxId> = "The sandbox that it ran in; only when that lasts.",
+        run_id: Option<String> = "The run that goes on in the background; only with `background`.",
         unsaved: Option<ErrorFields> = unsaved::schema(),
         recovery: Option<&'static str> = "What the variables are after a run that was stopped in a persistent sandbox: \
              before_run (as before it), earlier (as before an earlier run) or fresh; or their state at the start of \
@@ -122,6 +123,7 @@ impl Tail {
             provider: outcome.provider,
             fallback_from: outcome.fallback_from,
             sandbox_id: sandbox.cloned(),
+            run_id: None,
             unsaved: None,
             recovery: outcome.recovery.map(|recovery| recovery.as_str()),
             recovery_reason: outcome.recovery_reason.clone(),
@@ -139,6 +141,7 @@ impl Tail {
             provider: "none",
             fallback_from: None,
             sandbox_id: None,
+            run_id: None,
             unsaved: None,
             recovery: None,
             recovery_reason: None,
@@ -166,6 +169,24 @@ fn ran(outcome: &Outcome, sandbox: Option<&SandboxId>) -> Json {
     let duration_ms = milliseconds(outcome.usage.wall);
     let ran = Ran { head: Flat(Head::of(outcome)), duration_ms, tail: Flat(Tail::of(outcome, sandbox)) };
     Json::Object(ran.into_fields())
+}
+
+/// The answer to a run that goes on in the background.
+pub(crate) fn started(run: &Run) -> Reply {
+    let head = Head {
+        ok: true,
+        result: OrNull(None),
+        exception: OrNull(None),
+        stdout: String::new(),
+        stderr: String::new(),
+        exit_code: 0,
+        timed_out: false,
+        error: OrNull(None),
+    };
+    let (sandbox_id, run_id) = (Some(run.sandbox.clone()), Some(run.id.to_string()));
+    let tail = Tail { sandbox_id, run_id, ..Tail::refused() };
+    let structured = Json::Object(Ran { head: Flat(head), duration_ms: 0.0, tail: Flat(tail) }.into_fields());
+    Reply { text: structured.to_string(), structured, is_error: false }
 }
 
 /// The result of a run that never began: the fields of [`outcome()`], empty, with the error. `provider` is `none`, and

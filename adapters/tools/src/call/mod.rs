@@ -22,7 +22,7 @@ pub mod unsaved;
 use std::sync::Arc;
 
 use dormouse_core::sandbox::Owner;
-use dormouse_core::{MeteredModel, Model, OutputSink};
+use dormouse_core::{Approver, MeteredModel, Model, OutputSink};
 use serde_json::{Map, Value as Json};
 
 use crate::spec::{Answered, ErrorFields};
@@ -36,12 +36,14 @@ pub struct CallContext {
     pub output: Option<Arc<dyn OutputSink>>,
     /// The model that the caller offers, for where the operator has named none. Default none.
     pub model: Option<Arc<dyn Model>>,
+    /// Who is asked whether a program may call a tool of another server. Default nobody.
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 impl CallContext {
-    /// A call of this owner, without output on the way and without a model.
+    /// A call of this owner, without output on the way, without a model, and with nobody to ask.
     pub fn of(owner: Owner) -> Self {
-        Self { owner, output: None, model: None }
+        Self { owner, output: None, model: None, approver: None }
     }
 }
 
@@ -68,6 +70,8 @@ pub(crate) struct Caller {
     pub(crate) output: Option<Arc<dyn OutputSink>>,
     /// The language model that the call may use, if there is one.
     pub(crate) model: Option<MeteredModel>,
+    /// Who is asked whether a program may call a tool of another server, if anybody is.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
 }
 
 /// What a verb answers, of the type that its schema is made of.

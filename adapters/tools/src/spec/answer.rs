@@ -1,6 +1,6 @@
 //! Answers as Rust types: one declaration gives the type, its schema and its JSON.
 
-use dormouse_core::sandbox::{CheckpointId, Name, Note, SandboxId, SessionKey, Timestamp};
+use dormouse_core::sandbox::{Cause, CheckpointId, Name, Note, SandboxId, SessionKey, Timestamp};
 use dormouse_core::{Error, GuestName, GuestPath};
 use serde_json::{Map, Value as Json, json};
 
@@ -352,6 +352,12 @@ impl ErrorFields {
     pub(crate) fn of(error: &Error) -> Self {
         let hint = error.hint().unwrap_or_else(|| error.code().advice()).to_owned();
         Self { code: error.code().as_str(), message: error.to_string(), hint }
+    }
+
+    /// Of one that a record has kept.
+    pub(crate) fn of_cause(cause: &Cause) -> Self {
+        let hint = cause.hint.clone().unwrap_or_else(|| cause.code.advice().to_owned());
+        Self { code: cause.code.as_str(), message: cause.message.clone(), hint }
     }
 
     /// What happened.

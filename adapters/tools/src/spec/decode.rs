@@ -262,7 +262,7 @@ fn shown(value: &Json) -> String {
 
 /// The known name that `word` most likely stands for: the same beginning (`timeout` for `timeout_ms`), else at most two
 /// edits away.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MOST_COMPARED {
         return None;
     }

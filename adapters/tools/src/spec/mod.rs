@@ -25,8 +25,8 @@ pub(crate) use self::answer::{
     Answered, ErrorFields, Flat, FromOne, Inline, Nested, OrNull, answer, error_schema, list_of,
 };
 pub(crate) use self::arguments::{Nothing, arguments, words};
-pub use self::decode::by_likeness;
-pub(crate) use self::decode::{Checked, nearest};
+pub(crate) use self::decode::Checked;
+pub use self::decode::{by_likeness, nearest};
 pub(crate) use self::field::{Field, Role};
 pub(crate) use self::order::Order;
 pub(crate) use self::row::{

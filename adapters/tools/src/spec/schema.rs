@@ -77,6 +77,11 @@ fn argument(field: &Field) -> Json {
     Json::Object(schema)
 }
 
+/// A schema that says nothing but what it is for: anything fulfils it.
+pub(crate) fn untyped(description: &str) -> Json {
+    json!({"description": description})
+}
+
 /// Text.
 pub(crate) fn text(description: &str) -> Json {
     json!({"type": "string", "description": description})

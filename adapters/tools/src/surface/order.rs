@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::Surface;
 use crate::profile::Profile;
-use crate::profiles::{CODEGEN, RLM};
+use crate::profiles::{CODE, CODEGEN, RLM};
 use crate::resource;
 use crate::spec::{Field, Order, Role};
 
@@ -26,6 +26,7 @@ impl Surface {
             Profile::Eval => return Touches::default(),
             Profile::Rlm => lanes(&Handle::SessionKey(&services.key_of(RLM))),
             Profile::Codegen => lanes(&Handle::SessionKey(&services.key_of(CODEGEN))),
+            Profile::Code => lanes(&Handle::SessionKey(&services.key_of(CODE))),
             Profile::Sprites | Profile::Sandbox => {
                 let named = given(tool.fields(), arguments, Role::Sandbox).map(Handle::IdOrName);
                 let keyed = given(tool.fields(), arguments, Role::SessionKey).map(Handle::SessionKey);

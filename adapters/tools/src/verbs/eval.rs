@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::sandbox::SandboxId;
+use dormouse_core::sandbox::{Run, RunLimits, SandboxId};
 use dormouse_core::{
     Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Outcome, Result, Runtime,
 };
@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use self::listing::{Placed, Snippet};
 use crate::call::fit::fit;
 use crate::call::{CallContext, Reply, encode};
-use crate::models::{self, Models};
+use crate::offered::Offered;
 use crate::services::{Services, Target, found};
 use crate::spec::{Field, Order, Table, ToolSpec};
 use crate::tool::Tool;
@@ -32,13 +32,16 @@ pub(crate) fn tool(
     runtime: Runtime,
     granted: Grants,
     services: Option<&Arc<Services>>,
-    models: &Models,
+    offered: &Offered,
 ) -> Box<dyn Tool> {
     let (policy, lasts) = (runtime.policy(), services.is_some());
     let describe = |fields: &[Field]| {
         let mut spec = listing::spec(fields, policy, &granted, lasts);
-        if models.is_configured() {
+        if offered.models.is_configured() {
             spec.description += ASKS;
+        }
+        if let Some(connections) = &offered.connections {
+            spec.description += &listing::connected(&connections.servers());
         }
         spec
     };
@@ -47,7 +50,7 @@ pub(crate) fn tool(
         None => Arguments::Fresh(Snippet::table(policy)),
     };
     let spec = describe(arguments.fields());
-    let runs = Runs { runtime, granted, models: models.clone() };
+    let runs = Runs { runtime, granted, offered: offered.clone() };
     Box::new(Eval { runs, arguments, spec })
 }
 
@@ -55,7 +58,7 @@ pub(crate) fn tool(
 pub(crate) struct Runs {
     runtime: Runtime,
     granted: Grants,
-    models: Models,
+    offered: Offered,
 }
 
 /// A run, whichever tool asks for it.
@@ -74,7 +77,7 @@ pub(crate) struct Asked {
 impl Runs {
     /// Runs under this runtime, with what the operator grants.
     pub(crate) fn new(runtime: Runtime, granted: Grants) -> Self {
-        Self { runtime, granted, models: Models::default() }
+        Self { runtime, granted, offered: Offered::default() }
     }
 
     /// The runtime.
@@ -102,10 +105,8 @@ impl Runs {
         request.context.bounds = asked.bounds;
         request.context.grants = Grants { stdin: asked.stdin.into_bytes(), seed: asked.seed, ..grants };
         request.context.output.clone_from(&context.output);
-        // Lets a snippet ask the model, where there is one.
-        if let Some(model) = self.models.of_call(context) {
-            models::offer(Some(model), &mut request.context.callbacks)?;
-        }
+        let language = request.language.clone();
+        self.offered.offer(context, Some(&language), &mut request.context)?;
         Ok(request)
     }
 
@@ -199,33 +200,49 @@ struct Eval {
 }
 
 impl Eval {
-    /// Runs the snippet; with the ID of the sandbox, if it was one that lasts.
-    async fn run(
-        &self,
-        arguments: Map<String, Json>,
-        context: CallContext,
-    ) -> Result<(Option<SandboxId>, Outcome)> {
-        let (snippet, target) = match &self.arguments {
+    /// Runs the snippet, or lets it go on by itself.
+    async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Came> {
+        let (snippet, target, background) = match &self.arguments {
             Arguments::Fresh(table) => {
                 no_sandbox(&arguments)?;
-                (table.decode(arguments)?, None)
+                (table.decode(arguments)?, None, false)
             }
             Arguments::Placed(table, services) => {
-                let Placed { snippet, place } = table.decode(arguments)?;
-                (snippet, place.target().map(|target| (target, services)))
+                let Placed { snippet, place, background } = table.decode(arguments)?;
+                (snippet, place.target().map(|target| (target, services)), background)
             }
         };
         let Some((target, services)) = target else {
-            return Ok((None, self.runs.fresh(self.runs.asked(snippet)?, context).await?));
+            return match background {
+                true => Err(Error::args_invalid("`background` needs a persistent sandbox")
+                    .with_hint("name one with `sandbox` or `session_key`: the program waits and ends in it")),
+                false => Ok(Came::ToItsEnd(
+                    None,
+                    self.runs.fresh(self.runs.asked(snippet)?, context).await?.into(),
+                )),
+            };
         };
         settled(&snippet)?;
         let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
         let Grants { stdin, seed, .. } = request.context.grants;
         request.context.grants = Grants { stdin, seed, ..Grants::default() };
         let sandbox = services.get_or_create(&target, &context.owner).await?;
-        let (id, outcome) = services.sandboxes.eval(&context.owner, &found(&sandbox), request).await?;
-        Ok((Some(id), outcome))
+        let (sandboxes, owner) = (&services.sandboxes, &context.owner);
+        if background {
+            let run = sandboxes.start_run(owner, &found(&sandbox), request, RunLimits::default()).await?;
+            return Ok(Came::ToARun(run.into()));
+        }
+        let (id, outcome) = sandboxes.eval(owner, &found(&sandbox), request).await?;
+        Ok(Came::ToItsEnd(Some(id), outcome.into()))
     }
+}
+
+/// What came of a call.
+enum Came {
+    /// The snippet's end; with the sandbox, if it was one that lasts.
+    ToItsEnd(Option<SandboxId>, Box<Outcome>),
+    /// A run that goes on.
+    ToARun(Box<Run>),
 }
 
 /// Refuses the name of a sandbox where none lasts.
@@ -257,7 +274,8 @@ impl Tool for Eval {
 
     async fn call(&self, arguments: Map<String, Json>, context: CallContext) -> Reply {
         match self.run(arguments, context).await {
-            Ok((sandbox, outcome)) => encode::reply(&fit(outcome), sandbox.as_ref()),
+            Ok(Came::ToItsEnd(sandbox, outcome)) => encode::reply(&fit(*outcome), sandbox.as_ref()),
+            Ok(Came::ToARun(run)) => encode::started(&run),
             Err(error) => self.refuse(&error),
         }
     }

@@ -86,6 +86,7 @@ async fn run(services: &Services, caller: &Caller, asked: Exec) -> Result<Answer
     line.directory = cwd;
     line.stdin = stdin.unwrap_or_default().into_bytes();
     let (sandboxes, owner) = (&services.sandboxes, &caller.owner);
+    line.further = services.offered.programs(owner, caller.approver.as_ref(), &line.taint);
     let sandbox = services.get_or_create(&target, owner).await?;
     if background {
         let (sandbox_id, job) = sandboxes.start_job(owner, &found(&sandbox), line).await?;

@@ -93,6 +93,7 @@ async fn run(services: &Services, caller: &Caller, asked: Install) -> Result<Ans
     let progress = move |event: PackageEvent| {
         let said = match event {
             PackageEvent::Building { name } => format!("building {name}\n"),
+            PackageEvent::Compiling { name } => format!("compiling {name}\n"),
             PackageEvent::Unpacking { name } => format!("unpacking {name}\n"),
             PackageEvent::Resolving { .. } | PackageEvent::Downloading { .. } => return,
         };

@@ -17,6 +17,7 @@ pub(crate) mod life;
 pub(crate) mod look;
 pub(crate) mod lost;
 pub(crate) mod read;
+pub(crate) mod run;
 pub(crate) mod shown;
 pub(crate) mod states;
 pub(crate) mod transfer;

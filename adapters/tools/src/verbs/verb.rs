@@ -33,6 +33,13 @@ impl<A: Take + Send + 'static, R: Answered + Send + 'static> Verb<A, R> {
         Box::new(VerbTool::new(services.clone(), self))
     }
 
+    /// The same, with something more in its description.
+    pub(crate) fn tool_telling(self, services: &Arc<Services>, more: &str) -> Box<dyn Tool> {
+        let mut tool = VerbTool::new(services.clone(), self);
+        tool.spec.description += more;
+        Box::new(tool)
+    }
+
     /// The tool of a seed, whose schema of arguments and forms of answers are the seed's, to the letter.
     pub(crate) fn tool_of_seed(self, services: &Arc<Services>, input_schema: Json) -> Box<dyn Tool> {
         let mut tool = VerbTool::new(services.clone(), self);
@@ -81,8 +88,9 @@ impl<A: Take, R: Answered> VerbTool<A, R> {
 
     async fn answer(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Answer<R>> {
         let arguments = self.arguments.decode(arguments)?;
-        let model = self.services.models.of_call(&context);
-        let caller = Caller { owner: context.owner, output: context.output, model };
+        let model = self.services.offered.models.of_call(&context);
+        let CallContext { owner, output, approver, .. } = context;
+        let caller = Caller { owner, output, model, approver };
         (self.run)(&self.services, &caller, arguments).await
     }
 }

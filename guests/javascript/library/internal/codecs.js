@@ -62,6 +62,32 @@ class Codec {
     if (this.written > this.most) throw fail(RangeError, 'ERR_BUFFER_TOO_LARGE', `Cannot create a Buffer larger than ${this.most} bytes`);
     return Buffer.from(output);
   }
+  // What packages call of Node's own: fills a part of `output`, and tells how much room and how much input is left.
+  writeSync(flush, input, from, length, output, at, room) {
+    const { stream } = this;
+    const state = stream._writeState;
+    [state[0], state[1]] = [room, 0];
+    this.going ??= this.run(input ? bytesOf(input).subarray(from, from + length) : new Uint8Array(0), flush);
+    try {
+      while (state[0]) {
+        if (!this.rest?.length && !this.more()) break;
+        const part = this.rest.subarray(0, state[0]);
+        output.set(part, at + room - state[0]);
+        this.rest = this.rest.subarray(part.length);
+        state[0] -= part.length;
+      }
+    } catch (error) {
+      stream._hadError = true;
+      stream.destroy(error);
+    }
+  }
+  more() {
+    const { value, done } = this.going.next();
+    if (done) this.going = undefined;
+    else this.rest = value;
+    return !done;
+  }
+  close() {}
 }
 
 // How zlib is told the form of the data: by what is added to the bits of the window, or by their sign.

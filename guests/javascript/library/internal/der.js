@@ -9,10 +9,11 @@ const NULL = 0x05;
 const OBJECT = 0x06;
 const SEQUENCE = 0x30;
 
-// The elements of a body, one after the other: their tags and bodies.
+// The elements of a body, one after the other: their tags, their bodies, and all of them.
 function elements(bytes) {
   const all = [];
   for (let at = 0; at < bytes.length; ) {
+    const start = at;
     const tag = bytes[at++];
     let length = bytes[at++];
     if (length >= 0x80) {
@@ -22,7 +23,7 @@ function elements(bytes) {
     }
     // A byte of the length that is missing makes it no number, and fails here too.
     if (!(at + length <= bytes.length)) throw new Error('not DER');
-    all.push({ tag, body: bytes.subarray(at, at + length) });
+    all.push({ tag, body: bytes.subarray(at, at + length), whole: bytes.subarray(start, at + length) });
     at += length;
   }
   return all;

@@ -2,6 +2,7 @@
 'use strict';
 const { details } = native;
 const { isArgumentsObject, isArrayBuffer, isKeyObject, isCryptoKey } = require('util/types');
+const { found: temporal } = require('./temporal/inside');
 const { getOwnPropertySymbols, getPrototypeOf, hasOwn, is, keys: keysOf, prototype: { propertyIsEnumerable } } = Object;
 const { toString } = Object.prototype;
 
@@ -95,7 +96,7 @@ function isSameInside(kind, left, right, strict) {
   if (left instanceof Error || right instanceof Error) return left instanceof Error && right instanceof Error && areSameErrors(left, right);
   if (left instanceof WeakMap || left instanceof WeakSet) return false;
   if (left instanceof URL || right instanceof URL) return left instanceof URL && right instanceof URL && left.href === right.href;
-  return areSameKeys(left, right);
+  return temporal(left)?.word === temporal(right)?.word && areSameKeys(left, right);
 }
 
 function areSameBytes(left, right, strict) {

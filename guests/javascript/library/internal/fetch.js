@@ -240,15 +240,24 @@ class Body {
   }
 }
 
+function urlOf(given) {
+  try {
+    return new URL(`${given}`).href;
+  } catch (cause) {
+    throw new TypeError(`Failed to parse URL from ${given}`, { cause });
+  }
+}
+
 class Request extends Body {
   [custom](_depth, options) {
-    const { method, url, headers, body, bodyUsed, signal } = this;
-    return `Request ${shared.inspect({ method, url, headers, body, bodyUsed, signal }, options)}`;
+    const { method, url, headers, destination, referrer, referrerPolicy, mode, credentials, cache, redirect, integrity, keepalive, signal } = this;
+    const shown = { method, url, headers, destination, referrer, referrerPolicy, mode, credentials, cache, redirect, integrity, keepalive, isReloadNavigation: false, isHistoryNavigation: false, signal };
+    return `Request ${shared.inspect(shown, options)}`;
   }
   #about;
   constructor(input, options = {}) {
     const from = input instanceof Request ? input : undefined;
-    const url = from ? from.url : new URL(`${input}`).href;
+    const url = from ? from.url : urlOf(input);
     const given = `${options.method ?? from?.method ?? 'GET'}`;
     const method = /^(delete|get|head|options|post|put)$/i.test(given) ? given.toUpperCase() : given;
     if (!token.test(method) || /^(connect|trace|track)$/i.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
@@ -335,4 +344,4 @@ class Response extends Body {
   }
 }
 
-module.exports = { Headers, FormData, Request, Response };
+module.exports = { Headers, FormData, Request, Response, answer: (response, about) => answer(response, about) };

@@ -58,6 +58,10 @@ class KeyObject {
   get [Symbol.toStringTag]() {
     return 'KeyObject';
   }
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options) {
+    const text = shared.inspect({ [Symbol('kKeyType')]: this.type }, options);
+    return depth < 0 ? this : `${this.constructor.name} [KeyObject] ${text}`;
+  }
 }
 class SecretKeyObject extends KeyObject {}
 class PublicKeyObject extends KeyObject {}

@@ -10,6 +10,9 @@ let valueOf;
 let aboutOf;
 
 class CryptoKey {
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options) {
+    return depth < 0 ? this : `CryptoKey ${shared.inspect(aboutOf(this), { ...options, depth: options.depth === null ? null : options.depth - 1 })}`;
+  }
   // The bytes of a secret, or a key of internal/pairs.
   #value;
   #algorithm;
@@ -25,7 +28,7 @@ class CryptoKey {
   static {
     valueOf = (key) => key.#value;
     // What a key is, whatever properties of its own it was given.
-    aboutOf = (key) => ({ type: key.#value.type ?? 'secret', algorithm: key.#algorithm, extractable: key.#extractable, usages: key.#usages });
+    aboutOf = (key) => ({ type: key.#value.type ?? 'secret', extractable: key.#extractable, algorithm: key.#algorithm, usages: key.#usages });
   }
   get type() {
     return this.#value.type ?? 'secret';

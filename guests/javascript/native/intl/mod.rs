@@ -50,6 +50,7 @@ pub unsafe extern "C" fn native_intl(
         "upper" => language::upper(first, second),
         "zones" => Some(zones::names()),
         "zoneName" => zones::name(first).map(str::to_owned),
+        "temporal" => super::temporal::answer(first, second, third),
         _ => None,
     };
     // SAFETY: as the caller promises.

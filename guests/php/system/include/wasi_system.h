@@ -9,6 +9,10 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // The compiler knows the two plain names only. There are no signals whose mask could be saved.
 #define sigsetjmp(buffer, mask) setjmp(buffer)
 #define siglongjmp(buffer, value) longjmp(buffer, value)
@@ -82,5 +86,9 @@ ssize_t sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_
 int setsockopt(int, int, int, const void *, socklen_t);
 int socket(int, int, int);
 int socketpair(int, int, int, int *);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

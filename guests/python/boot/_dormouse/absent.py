@@ -55,35 +55,6 @@ def _refuse(kind, *arguments):
     return refused
 
 
-def _patch_threads():
-    import _thread
-    import threading
-    refused = _refuse(RuntimeError, f"can't start new thread: {NO_THREADS}")
-    _thread.start_new_thread = _thread.start_new = _thread.start_joinable_thread = refused
-    threading._start_joinable_thread = refused
-    start = threading.Thread.start
-
-    def start_thread(self):
-        if self._initialized and not self._started.is_set():
-            refused()
-        start(self)
-
-    threading.Thread.start = start_thread
-
-
-def _patch_thread_pool():
-    from concurrent.futures import thread
-    submit = thread.ThreadPoolExecutor.submit
-
-    def submit_task(self, fn, /, *args, **kwargs):
-        # Refused before the task is queued, so that closing the pool does not wait for it.
-        if not self._shutdown:
-            raise RuntimeError(f"can't start new thread: {NO_THREADS}")
-        return submit(self, fn, *args, **kwargs)
-
-    thread.ThreadPoolExecutor.submit = submit_task
-
-
 def _patch_processes():
     import subprocess
     from multiprocessing import context, process
@@ -157,8 +128,6 @@ def _patch_network():
 
 def install():
     """After all modules that are changed here were imported."""
-    _patch_threads()
-    _patch_thread_pool()
     _patch_processes()
     _patch_network()
     sys.breakpointhook = _refuse(RuntimeError, "no debugger in this sandbox: there is no terminal")

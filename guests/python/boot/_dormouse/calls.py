@@ -1,6 +1,7 @@
 """System calls that WASI has not, or answers so that a program learns nothing; and the names that Python has for them."""
 
 import errno
+import math
 import operator
 import os
 import posix
@@ -124,6 +125,46 @@ def killpg(pgid, signal, /):
 
 
 _SIGNALS = signal.NSIG
+_TIMERS = {"ITIMER_REAL": 0, "ITIMER_VIRTUAL": 1, "ITIMER_PROF": 2}
+_SECOND = 10 ** 9
+# A hundred years.
+_LONGEST = 3_155_760_000
+
+
+def _timer(which, *wanted):
+    if operator.index(which) not in _TIMERS.values():
+        raise _error(errno.EINVAL)
+    if not all(0 <= seconds <= _LONGEST for seconds in wanted):
+        raise _error(errno.EINVAL)
+    # What is not zero stays so.
+    told = _dormouse_host.timer(which, *(max(round(seconds * _SECOND), seconds > 0) for seconds in wanted))
+    return tuple(nanoseconds / _SECOND for nanoseconds in told)
+
+
+def getitimer(which, /):
+    """Returns current value of given itimer."""
+    return _timer(which)
+
+
+def setitimer(which, seconds, interval=0.0, /):
+    """Sets given itimer to fire after value seconds, and then every interval seconds.
+
+    The interpreter looks at the clock between bytecodes and in sleeps; the processor's time is that of the clock.
+    """
+    return _timer(which, seconds, interval)
+
+
+def alarm(seconds, /):
+    """Arrange for SIGALRM to arrive after the given number of seconds."""
+    return math.ceil(_timer(signal.ITIMER_REAL, operator.index(seconds), 0)[0])
+
+
+def pause():
+    """Wait until a signal arrives, which only a timer can send."""
+    if not _dormouse_host.wait_for_timer():
+        raise RuntimeError("this waits for ever: no timer is set, and nobody else could send a signal")
+
+
 _get_clock_info = time.get_clock_info
 
 
@@ -156,6 +197,10 @@ def install():
     os.supports_fd.add(statvfs)
     raise_signal.__module__ = "signal"
     signal.raise_signal = raise_signal
+    for function in (alarm, getitimer, pause, setitimer):
+        function.__module__ = "signal"
+        setattr(signal, function.__name__, function)
+    vars(signal).update(_TIMERS, ItimerError=OSError)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # There is one thread.
     time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns

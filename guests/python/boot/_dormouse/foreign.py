@@ -1,20 +1,31 @@
-"""Packages of others that need something here: extensions that are linked with the interpreter, and what starts threads of its own
-for functions that block, which are called at once, as `asyncio.to_thread` does."""
+"""Packages of others that need something here: extensions that are linked with the interpreter, and anyio, which starts threads of its own
+for functions that block, which are called at once, as `asyncio.to_thread` does, and for loops (`threads.portal_maker`)."""
 
 import _imp
 import contextvars
 import sys
 from importlib.machinery import ModuleSpec
 
+from _dormouse import threads
+
 # They lie in packages, so they are not among `sys.builtin_module_names`: who lists modules would import them.
 LINKED = {name for name in sys.builtin_module_names if "." in name}
-
-_ANYIO = "anyio._backends._asyncio"
 
 
 async def _run_sync(backend, func, args, abandon_on_cancel=False, limiter=None):
     await backend.checkpoint()
     return contextvars.copy_context().run(func, *args)
+
+
+def _change_backend(module):
+    module.AsyncIOBackend.run_sync_in_worker_thread = classmethod(_run_sync)
+
+
+def _change_portals(module):
+    module.start_blocking_portal = threads.portal_maker(module)
+
+
+_CHANGES = {"anyio._backends._asyncio": _change_backend, "anyio.from_thread": _change_portals}
 
 
 class Linked:
@@ -36,7 +47,7 @@ class Foreign:
     def find_spec(name, path=None, target=None):
         if name in LINKED:
             return ModuleSpec(name, Linked, origin="built-in")
-        if name != _ANYIO:
+        if name not in _CHANGES:
             return None
         found = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not Foreign)
         spec = next((spec for spec in found if spec is not None), None)
@@ -46,7 +57,7 @@ class Foreign:
 
         def exec_module(module):
             load(module)
-            module.AsyncIOBackend.run_sync_in_worker_thread = classmethod(_run_sync)
+            _CHANGES[name](module)
 
         spec.loader.exec_module = exec_module
         return spec

@@ -12,6 +12,7 @@ from _dormouse import calls
 
 calls.install()
 
+import builtins
 import gc
 import importlib
 import linecache
@@ -19,7 +20,8 @@ import random
 import tempfile
 from importlib import machinery
 
-from _dormouse import absent, annotations, digests, errors, foreign, loop, packages, program, session, system, world, zones
+from _dormouse import (absent, annotations, digests, errors, foreign, loop, packages, parts, program, session, system, threads,
+                       world, zones)
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -60,10 +62,12 @@ def prepare(stdlib, zone_folder, package_folder):
     world.install()
     system.install()
     loop.install()
+    threads.install()
+    setattr(builtins, parts.RUN, loop.run_here)
     zones.collect(zone_folder)
     zones.install()
-    importlib_bootstrap.collect(stdlib)
     importlib_bootstrap.collect(package_folder, stdlib + "/site-packages")
+    importlib_bootstrap.collect(stdlib)
     importlib_bootstrap.describe(package_folder)
     importlib_bootstrap.adopt()
     # Before `Absent`, which is the last resort.

@@ -17,7 +17,7 @@ def reset():
     """A namespace as it was before the first snippet. The same dictionary, so that old functions stay usable."""
     main.clear()
     main.update(__name__="__main__", __doc__=None, __package__=None, __loader__=None, __spec__=None,
-                __builtins__=builtins, call_tool=dormouse.call_tool)
+                __builtins__=builtins, call_tool=dormouse.call_tool, tools=dormouse.tools)
 
 
 def get(name, query):
@@ -44,7 +44,7 @@ def set(name, text):
 
 def vars(total_bytes):
     """The variables that a user would call theirs, as JSON; as many as fit."""
-    own = {"call_tool": dormouse.call_tool}
+    own = {"call_tool": dormouse.call_tool, "tools": dormouse.tools}
     entries, left = [], total_bytes - 2
     pairs = [(name, value) for name, value in dict.items(main) if isinstance(name, str)]
     for name, value in sorted(pairs, key=lambda pair: pair[0]):

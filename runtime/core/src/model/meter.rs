@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{Completion, Model, Prompt};
@@ -48,7 +48,7 @@ impl Default for ModelBudget {
 }
 
 /// What has been used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelUsage {
     /// Calls that were begun.
     pub calls: u64,
@@ -121,6 +121,13 @@ impl MeteredModel {
     pub fn limited_to(&self, calls: u32) -> Self {
         let budget = ModelBudget { calls: self.budget.calls.min(calls), ..(*self.budget).clone() };
         Self { budget: Arc::new(budget), spent: Arc::default(), ..self.clone() }
+    }
+
+    /// The same, of which this has been spent already.
+    #[must_use]
+    pub fn having_spent(&self, usage: ModelUsage) -> Self {
+        let spent = Spent { usage, ..Spent::default() };
+        Self { spent: Arc::new(Mutex::new(spent)), ..self.clone() }
     }
 
     /// What it may spend.

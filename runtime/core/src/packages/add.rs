@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::install::{Installed, install, install_and_remove, install_anew};
+use super::local;
 use super::locking::{LockFile, Locking, after};
 use super::present::{present, present_in, whole};
 use super::{
@@ -56,8 +57,10 @@ pub struct Adding {
     pub owner: Owner,
     /// Whose packages.
     pub manager: PackageManager,
-    /// As users write them: `requests>=2`, `left-pad@^1`.
+    /// As users write them: `requests>=2`, `left-pad@^1`; for pip also what lies in the sandbox: `.`, `-e ./lib[dev]`.
     pub requirements: Vec<String>,
+    /// The folder that paths among them are seen from.
+    pub directory: GuestPath,
     /// As in [`PackageRequest::constraints`].
     pub constraints: Vec<String>,
     /// What a lock file of npm names: then `node_modules` holds this afterwards and nothing else. Empty: there is none.
@@ -119,10 +122,15 @@ pub async fn add(
         (Some(lock), Some(locking)) => lock.project(files, locking).await?,
         _ => None,
     };
+    let (requirements, local) = match manager {
+        PackageManager::Pip => local::take(files, &adding.requirements, &adding.directory).await?,
+        PackageManager::Npm => (adding.requirements.clone(), Vec::new()),
+    };
     let mut request = PackageRequest {
         owner: adding.owner.clone(),
         manager,
-        requirements: adding.requirements.clone(),
+        requirements,
+        local,
         constraints: adding.constraints.clone(),
         present,
         locked: adding.locked.clone(),

@@ -141,11 +141,12 @@ impl Change {
             for file in ordered(manager, package) {
                 self.write(files, &below(root, &file.path)?, &file.bytes).await?;
             }
+            self.write_bytecode(files, root, package).await;
             installed.push(Installed {
                 name: package.name.clone(),
                 version: package.version.clone(),
                 replaced: old.map(|old| old.version.clone()),
-                files: package.files.len(),
+                files: package.files.iter().filter(|file| !file.is_bytecode()).count(),
             });
         }
         Ok(installed)
@@ -160,6 +161,17 @@ impl Change {
         files.write(path, bytes).await?;
         self.written.push(path.clone());
         Ok(())
+    }
+
+    /// Writes compiled code, as far as there is room and nothing is in the way: the package works without it.
+    async fn write_bytecode(&mut self, files: &mut dyn Files, root: &GuestPath, package: &Package) {
+        for file in package.files.iter().filter(|file| file.is_bytecode()) {
+            let Ok(path) = below(root, &file.path) else { continue };
+            match self.write(files, &path, &file.bytes).await {
+                Err(error) if error.code() != ErrorCode::InvalidState => return,
+                _ => {}
+            }
+        }
     }
 
     /// Removes a package and keeps its bytes.
@@ -271,7 +283,7 @@ async fn tidy(files: &mut dyn Files, root: &GuestPath, paths: &[GuestPath]) {
     }
 }
 
-/// The description comes last, so that a package which is not whole is not listed; of a wheel the list of files comes
+/// Its files without compiled code. The description comes last, so that a package which is not whole is not listed; of a wheel the list of files comes
 /// first, so that it can be removed.
 fn ordered(manager: PackageManager, package: &Package) -> Vec<&super::PackageFile> {
     let last = match manager {
@@ -279,7 +291,8 @@ fn ordered(manager: PackageManager, package: &Package) -> Vec<&super::PackageFil
         PackageManager::Npm => format!("{}/package.json", package.path),
     };
     let record = format!("{}/RECORD", package.path);
-    let mut files: Vec<&super::PackageFile> = package.files.iter().collect();
+    let mut files: Vec<&super::PackageFile> =
+        package.files.iter().filter(|file| !file.is_bytecode()).collect();
     files.sort_by_key(|file| if file.path == record { 0 } else { 1 + u8::from(file.path == last) });
     files
 }

@@ -11,7 +11,7 @@ const MAX: usize = 1 << 20;
 /// One line of a `requirements.txt`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequirementsLine {
-    /// A requirement, with its `--hash` options.
+    /// A requirement, with its `--hash` options; `-e PATH` for a project that stays where it is.
     Requirement(String),
     /// `-r FILE`: the requirements of another file, named as seen from this one.
     Requirements(String),
@@ -19,10 +19,10 @@ pub enum RequirementsLine {
     Constraints(String),
 }
 
-/// The lines of a `requirements.txt`: comments, continued lines, `--hash`, `-r` and `-c` are understood.
+/// The lines of a `requirements.txt`: comments, continued lines, `--hash`, `-r`, `-c` and `-e` are understood.
 ///
 /// # Errors
-/// `args_invalid` for any other option (`-e`, `--index-url`), naming the line; `too_large` past 1 MiB or
+/// `args_invalid` for any other option (`--index-url`), naming the line; `too_large` past 1 MiB or
 /// [`PackageRequest::MAX_REQUIREMENTS`].
 pub fn requirements_txt(text: &str) -> Result<Vec<RequirementsLine>> {
     bounded(text.len())?;
@@ -47,8 +47,10 @@ pub fn requirements_txt(text: &str) -> Result<Vec<RequirementsLine>> {
         found.push(match other_file(line) {
             Some(file) => file,
             None => {
+                let editable = line.starts_with("-e ") || line.starts_with("--editable");
                 let is_other = |word: &&str| word.starts_with('-') && !word.starts_with("--hash");
-                if let Some(option) = line.split_whitespace().find(is_other) {
+                let mut words = line.split_whitespace().skip(usize::from(editable));
+                if let Some(option) = words.find(is_other) {
                     let shown: String = option.escape_debug().take(64).collect();
                     let message =
                         format!("line {} has the option `{shown}`, which is not supported", number + 1);
@@ -162,8 +164,15 @@ mod tests {
                 requirements(name("e.txt")),
             ]
         );
-        for bad in ["-r", "-e .", "x\n--index-url https://h", "x --pre", "-c c.txt d.txt", "--constrained a"]
-        {
+        for bad in [
+            "-r",
+            "-e",
+            "-e . --pre",
+            "x\n--index-url https://h",
+            "x --pre",
+            "-c c.txt d.txt",
+            "--constrained a",
+        ] {
             let error = requirements_txt(bad).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{bad}");
         }

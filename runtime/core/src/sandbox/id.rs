@@ -74,6 +74,8 @@ ids! {
     CheckpointId = "ckpt-", "checkpoint";
     /// The id of a job: `job-` and 26 characters of `a-z2-7`. It tells nothing of other jobs.
     JobId = "job-", "job";
+    /// The id of a run that outlives its call: `run-` and 26 characters of `a-z2-7`. It tells nothing of other runs.
+    RunId = "run-", "run";
 }
 
 macro_rules! words {

@@ -6,11 +6,13 @@ use std::time::Instant;
 use dormouse_types::ChunkSource;
 
 use super::id::{CheckpointId, Owner, SandboxId};
+use super::journal::{Journal, NoJournal};
 use super::lifecycle::Phase;
 use super::machine::{Reach, Snapshot};
 use super::quota::{Quota, Stored};
 use super::record::{Checkpoint, Description, NewCheckpoint, Sandbox, Timestamp};
-use crate::Result;
+use super::run::{Run, RunCall};
+use crate::{Error, ErrorCode, Result};
 
 /// What came of asking for a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +144,26 @@ pub trait Ledger: Send + Sync {
         checkpoint: (&NewCheckpoint, Option<&dyn Snapshot>),
         quota: &Quota,
     ) -> Result<(Sandbox, Checkpoint)>;
+
+    /// Replaces a record and saves its state, as [`Ledger::update`] does, and changes a run, as [`Journal::change`] does: all in one
+    /// step. Default: there are no runs.
+    ///
+    /// # Errors
+    /// As of both. Nothing is changed then.
+    fn update_with_run(
+        &self,
+        sandbox: &Sandbox,
+        state: Option<&dyn Snapshot>,
+        run: (&Run, &[RunCall]),
+    ) -> Result<Sandbox> {
+        let _ = (sandbox, state, run);
+        Err(Error::new(ErrorCode::CapabilityUnavailable, "there is no journal of runs"))
+    }
+
+    /// The records of runs. Default: none are kept.
+    fn journal(&self) -> &dyn Journal {
+        &NoJournal
+    }
 
     /// Keeps a checkpoint and its state in one step; returns it with that state.
     ///

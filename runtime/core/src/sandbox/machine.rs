@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::lost::{Lost, OlderMemory};
 use super::migrated::Migrated;
+use crate::connections::Taint;
 use crate::{
-    Bounds, EvalRequest, GuestName, GuestPath, Language, Limits, LineRequest, Outcome, Programs, Result,
+    Bounds, CallAnswer, Error, ErrorCode, EvalRequest, GuestName, GuestPath, Language, Limits, LineRequest,
+    Outcome, Programs, Progress, Result,
 };
 
 /// What of a sandbox's state is meant.
@@ -188,6 +190,17 @@ pub trait Machine: Send {
     /// Only what kept it from running.
     async fn eval(&mut self, request: EvalRequest) -> Result<Outcome>;
 
+    /// Begins a program as [`Machine::eval`] does, or with `answers` goes on with the one that waits: until it ends or waits. All
+    /// that it is is part of the machine's state while it waits. The next [`Machine::eval`] in its language forgets it.
+    /// Without an answer its time is over. Files that come with answers have been written before.
+    ///
+    /// # Errors
+    /// As [`Machine::eval`]; `capability_unavailable` where programs cannot wait, which is the default.
+    async fn advance(&mut self, request: EvalRequest, answers: Option<Vec<CallAnswer>>) -> Result<Progress> {
+        let _ = (request, answers);
+        Err(Error::new(ErrorCode::CapabilityUnavailable, "programs of this provider cannot wait"))
+    }
+
     /// Runs a command line in the sandbox's shell, which is started on first use. Its working folder and variables last;
     /// a granted directory holds for this command line alone.
     ///
@@ -321,6 +334,12 @@ pub trait Machine: Send {
     /// From now on that clock shows no less than this, in nanoseconds: the sandbox has seen it already. Default: nothing.
     fn reach_time(&mut self, shown: u64) {
         let _ = shown;
+    }
+
+    /// Whether what a server sent that the operator does not trust is in it: in variables or files, as far as anybody knows. It is
+    /// part of its state. Default: it does not keep that.
+    fn taint(&self) -> Option<&Taint> {
+        None
     }
 
     /// Whether it has ended by itself, such as a container that was removed. It takes no more calls then; the sandbox goes

@@ -11,10 +11,13 @@
 //! | [`machine`] | the port to a provider: a live sandbox |
 //! | [`contents`] | files of a folder that are to be put somewhere else |
 //! | [`quota`] | how much there may be of what is kept |
+//! | [`run`] | runs that outlive their call: what is known of them and of their calls |
 //! | [`ledger`] | the port to what lasts: records, chunks and locks |
+//! | [`journal`] | the same of runs |
 
 pub mod contents;
 pub mod id;
+pub mod journal;
 pub mod ledger;
 pub mod lifecycle;
 pub mod lost;
@@ -22,11 +25,13 @@ pub mod machine;
 pub mod migrated;
 pub mod quota;
 pub mod record;
+pub mod run;
 pub mod spec;
 
 pub use contents::Contents;
 pub use dormouse_types::{ChunkId, ChunkSink, ChunkSource, Reached, SavedState, chunk};
-pub use id::{CheckpointId, JobId, Name, Owner, SandboxId, SessionKey, hides_text};
+pub use id::{CheckpointId, JobId, Name, Owner, RunId, SandboxId, SessionKey, hides_text};
+pub use journal::{Answer, Journal, NoJournal, WHOLE_RUN};
 pub use ledger::{Created, Disk, Handle, Lease, Leased, Ledger, Swept};
 pub use lifecycle::{Event, Phase, StopReason};
 pub use lost::{Lost, Notes, OlderMemory};
@@ -37,4 +42,5 @@ pub use machine::{
 pub use migrated::Migrated;
 pub use quota::{Quota, Share, Stored};
 pub use record::{Checkpoint, Description, NewCheckpoint, Note, Sandbox, Timestamp};
+pub use run::{CallState, Cause, Run, RunBudget, RunCall, RunEnd, RunLimits, RunState, RunUsage, Tail};
 pub use spec::{Durability, OWN_FOLDERS, ProviderName, SandboxSpec, SpecMount, WarmPool, must_be_seen};

@@ -13,7 +13,7 @@ use super::history::History;
 use super::jobs::Running;
 use super::room::Room;
 use super::turn::{Turn, Turns};
-use super::unsaved::{again, tell_fallback, tell_lost};
+use super::unsaved::{Failed, again, tell_fallback, tell_lost};
 use super::{Clock, Inner, Rules, Sandboxes};
 use crate::sandbox::{
     Event, Handle, Lease, Machine, Name, Owner, Phase, ProviderName, Sandbox, SandboxId, SessionKey,
@@ -72,15 +72,8 @@ pub(super) struct Live {
     pub(super) worked_at: Duration,
     /// The languages whose variables went with a machine that has ended by itself.
     pub(super) lost: Vec<GuestName>,
-}
-
-/// How saving a sandbox has failed.
-pub(super) struct Failed {
-    /// How often in a row.
-    pub(super) count: u32,
-    /// The uptime when it did so last, and why.
-    pub(super) at: Duration,
-    pub(super) error: Error,
+    /// The interpreter in which the program of a run may wait; asked of the journal when the lease is taken.
+    pub(super) program: Option<GuestName>,
 }
 
 impl Resident {
@@ -334,7 +327,7 @@ impl Sandboxes {
         call.live.lease = Some(self.lease(&id, event).await?);
         self.inner.leased.notify_one();
         call.record = self.inner.ledger.find(&owner, &Handle::IdOrName(id.as_str()))?;
-        Ok(())
+        call.look_for_program()
     }
 
     async fn lease(&self, id: &SandboxId, event: Event) -> Result<Lease> {

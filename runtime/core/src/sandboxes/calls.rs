@@ -30,12 +30,17 @@ impl Sandboxes {
         let read = Read::of(&request);
         let mut call = self.begin_to_run(owner, handle).await?;
         let guest = GuestName::from(&request.language);
+        call.beside_no_run(&guest)?;
         let place = call.admitted(&guest).await?;
         request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
         let run = async {
             let limits = &request.context.limits;
             let begun = Begun::new(&mut call, guest, &request.code, limits).await?;
-            Ok::<_, Error>((begun, call.run(|machine| machine.eval(request)).await?))
+            let evaluated = call.run(|machine| {
+                request.context.taint.join(machine.taint());
+                machine.eval(request)
+            });
+            Ok::<_, Error>((begun, evaluated.await?))
         };
         let (begun, outcome) = self.inner.admission.share(owner, run).await?;
         let mut outcome = with_fallback(outcome, &call.record.spec, &self.inner.rules);
@@ -130,6 +135,7 @@ impl Sandboxes {
         let mut call = self.begin_call(owner, handle).await?;
         call.run(|machine| machine.reset()).await?;
         let id = call.record.id.clone();
+        self.end_run_in(&id, "the sandbox was reset");
         Ok(call.answer(id).await)
     }
 

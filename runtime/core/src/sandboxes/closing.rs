@@ -25,6 +25,7 @@ impl Sandboxes {
     /// Why the last one could not be saved, and how many there are; all are in the log. What could not be saved is lost with the
     /// process.
     pub async fn close(&self) -> Result<()> {
+        self.stop_runs().await;
         let now = Instant::now();
         let (patience, end) = (now + self.inner.rules.patience, now + self.inner.rules.closing);
         if timeout_at(patience, self.given_up_are_gone()).await.is_err() {

@@ -9,6 +9,7 @@ use super::history::Begun;
 use super::jobs::{Ends, Job};
 use super::outputs::Outputs;
 use super::providers::with_fallback;
+use crate::connections::Taint;
 use crate::places::Place;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
 use crate::sandbox::{Durability, Event, Executed, Handle, JobId, Owner, Sandbox, SandboxId};
@@ -29,6 +30,10 @@ pub struct CommandLine {
     pub output: u64,
     /// Receives output while it runs.
     pub sink: Option<Arc<dyn OutputSink>>,
+    /// What it can start besides the operator's programs; of one name theirs counts. Default nothing.
+    pub further: Option<Arc<dyn Programs>>,
+    /// Whether it has read what a server sent that the operator does not trust; the same as that of the callers of `further`.
+    pub taint: Taint,
 }
 
 impl CommandLine {
@@ -49,6 +54,8 @@ impl CommandLine {
             wall: Duration::from_secs(30),
             output: 8 << 20,
             sink: None,
+            further: None,
+            taint: Taint::default(),
         }
     }
 }
@@ -102,14 +109,18 @@ impl Sandboxes {
         line: CommandLine,
         past: Option<usize>,
     ) -> Result<(SandboxId, Executed, Outputs)> {
-        let programs = self.programs(owner, line.sink.clone());
+        let programs = self.programs(owner, line.sink.clone(), line.further.clone());
         let request = self.request(line)?;
         let mut call = self.begin_to_run(owner, handle).await?;
         let _place = call.admitted(&GuestName::Shell).await?;
         let run = async {
             let limits = &request.context.limits;
             let begun = Begun::new(&mut call, GuestName::Shell, &request.text, limits).await?;
-            Ok::<_, Error>((begun, call.run(|machine| machine.exec(request, programs)).await?))
+            let executed = call.run(|machine| {
+                request.context.taint.join(machine.taint());
+                machine.exec(request, programs)
+            });
+            Ok::<_, Error>((begun, executed.await?))
         };
         let (begun, mut executed) = self.inner.admission.share(owner, run).await?;
         executed.outcome = with_fallback(executed.outcome, &call.record.spec, &self.inner.rules);
@@ -137,15 +148,19 @@ impl Sandboxes {
         handle: &Handle<'_>,
         line: CommandLine,
     ) -> Result<(SandboxId, Arc<Job>)> {
-        let text = line.text.clone();
+        let (text, further) = (line.text.clone(), line.further.clone());
         let mut request = self.request(line)?;
-        let programs = self.programs(owner, None);
+        let programs = self.programs(owner, None, further);
         let mut call = self.begin_to_grow(owner, handle).await?;
         let id = call.record.id.clone();
         let place = self.inner.admission.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
         request.context.output = Some(admitted.sink());
-        let running = call.run(|machine| machine.job(request, programs)).await?;
+        let starts = call.run(|machine| {
+            request.context.taint.join(machine.taint());
+            machine.job(request, programs)
+        });
+        let running = starts.await?;
         let ends = admitted.begin(self.inner.clock.clone());
         let job = ends.job().clone();
         self.let_run(&mut call, ends, place, running);
@@ -219,14 +234,19 @@ impl Sandboxes {
     }
 
     /// What a command line can start; `sink` is told what comes from elsewhere meanwhile.
-    pub(super) fn programs(&self, owner: &Owner, sink: Option<Arc<dyn OutputSink>>) -> Arc<dyn Programs> {
+    pub(super) fn programs(
+        &self,
+        owner: &Owner,
+        sink: Option<Arc<dyn OutputSink>>,
+        further: Option<Arc<dyn Programs>>,
+    ) -> Arc<dyn Programs> {
         let offered = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Arc::new(OwnersPrograms { owner: owner.clone(), offered, sink })
+        Arc::new(OwnersPrograms { owner: owner.clone(), offered, sink, further })
     }
 
     /// The request for a command line, within what the operator allows.
     pub(super) fn request(&self, line: CommandLine) -> Result<LineRequest> {
-        let CommandLine { text, directory, stdin, wall, output, sink } = line;
+        let CommandLine { text, directory, stdin, wall, output, sink, taint, .. } = line;
         if text.len() > CommandLine::MAX_TEXT {
             let most = CommandLine::MAX_TEXT;
             let message = format!("the command line has {} bytes, at most {most} are taken", text.len());
@@ -253,7 +273,7 @@ impl Sandboxes {
         request.context.limits =
             Limits { wall, output: output.min(policy.ceiling.output), ..policy.defaults.clone() };
         request.context.grants = Grants { stdin, directory, ..Grants::default() };
-        request.context.output = sink;
+        (request.context.output, request.context.taint) = (sink, taint);
         request.check()?;
         Ok(request)
     }

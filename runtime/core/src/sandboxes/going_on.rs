@@ -129,10 +129,14 @@ impl Sandboxes {
                 sink: None,
                 ..part(&beside)
             };
+            let programs = self.programs(owner, None, beside.further.clone());
             let mut request = self.request(beside)?;
             request.context.output = Some(admitted.sink());
-            let programs = self.programs(owner, None);
-            let running = call.run(|machine| machine.job(request, programs)).await?;
+            let starts = call.run(|machine| {
+                request.context.taint.join(machine.taint());
+                machine.job(request, programs)
+            });
+            let running = starts.await?;
             let ends = admitted.begin(self.inner.clock.clone());
             started.push(Cancels(Some(ends.job().clone())));
             self.let_run(call, ends, job_place, running);
@@ -164,9 +168,13 @@ impl Sandboxes {
     }
 
     async fn run_part(&self, owner: &Owner, call: &mut Call, line: CommandLine) -> Result<Executed> {
-        let programs = self.programs(owner, line.sink.clone());
+        let programs = self.programs(owner, line.sink.clone(), line.further.clone());
         let request = self.request(line)?;
-        call.run(|machine| machine.exec(request, programs)).await
+        let executed = call.run(|machine| {
+            request.context.taint.join(machine.taint());
+            machine.exec(request, programs)
+        });
+        executed.await
     }
 
     /// Whether the shell can read the line. If not, it is to say why itself.

@@ -252,6 +252,7 @@ impl Sandboxes {
         }
         // Whoever waits behind this call finds no record.
         let call = call.save(|record| record.phase = Phase::Destroyed).await?;
+        self.end_run_in(&id, "the sandbox was destroyed");
         let held = call.record.state.map_or(0, |state| state.bytes);
         self.inner.sweeping.removed(held, self.inner.uptime());
         self.inner.residents().remove(&id);

@@ -318,7 +318,7 @@ impl Sandboxes {
     /// Does what it begins with.
     async fn begin(&self, call: &mut Call, begins: Beginning) -> Result<()> {
         let owner = call.record.owner.clone();
-        let programs = self.programs(&owner, begins.line.sink.clone());
+        let programs = self.programs(&owner, begins.line.sink.clone(), begins.line.further.clone());
         let request = self.request(begins.line)?;
         let _place = call.admitted(&GuestName::Shell).await?;
         let run = call.run(|machine| machine.exec(request, programs));

@@ -10,7 +10,10 @@ use crate::packages::{
     Added, Adding, Locking, PackageManager, PackageOffer, PackageProgress, Packages, Saving, add,
 };
 use crate::sandbox::{Handle, Machine, Owner, SandboxId};
-use crate::{Error, ErrorCode, EvalRequest, Language, Result, Status, Value};
+use crate::{Error, ErrorCode, EvalRequest, GuestPath, Language, Result, Status, Value};
+
+/// The folder that paths of projects are seen from.
+const DIRECTORY: &str = "/workspace";
 
 impl Sandboxes {
     /// Lets sandboxes have packages for a Python of this version, such as `3.14.7`. Only the first call counts.
@@ -55,6 +58,7 @@ impl Sandboxes {
             owner,
             manager,
             requirements,
+            directory: GuestPath::parse(DIRECTORY)?,
             constraints,
             locked,
             locking,

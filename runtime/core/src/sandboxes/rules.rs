@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::effective::MountRule;
 use crate::Policy;
-use crate::sandbox::{CheckpointId, ProviderName, Quota, SandboxSpec, Timestamp};
+use crate::sandbox::{CheckpointId, ProviderName, Quota, RunBudget, SandboxSpec, Timestamp};
 
 /// A sandbox that is called all the time is saved after so many times the time that others are.
 const LATEST: u32 = 10;
@@ -58,6 +58,10 @@ pub struct Rules {
     pub command: Duration,
     /// Jobs that may run beside the calls of one sandbox. Default 4.
     pub jobs: usize,
+    /// Runs of one owner that may go on at one time. Default 1,000.
+    pub runs: u32,
+    /// What all runs of one owner may take in 24 hours.
+    pub run_budget: RunBudget,
     /// Whether a sandbox of a provider that cannot be had goes on with wasm, which isolates no less (S3-16). Its outcomes
     /// say so. Default true.
     pub fallback: bool,
@@ -94,6 +98,8 @@ impl Default for Rules {
             unused: 24 * HOUR,
             command: HOUR / 6,
             jobs: 4,
+            runs: 1_000,
+            run_budget: RunBudget::default(),
             fallback: true,
         }
     }

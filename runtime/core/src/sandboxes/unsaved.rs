@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::Sandboxes;
 use super::call::Call;
-use crate::sandbox::{Checkpoint, Durability, Ledger, NewCheckpoint, ProviderName, Quota, Sandbox, Snapshot};
+use crate::sandbox::{
+    Checkpoint, Durability, Ledger, NewCheckpoint, ProviderName, Quota, Run, RunCall, Sandbox, Snapshot,
+};
 use crate::{Error, ErrorCode, Result};
 
 /// For how long it is known how much room there is on the disk.
@@ -65,6 +67,15 @@ pub(super) fn tell_fallback(wanted: ProviderName) {
     let _ = TOLD.try_with(|told| told.lock().unwrap_or_else(PoisonError::into_inner).fallback_from = wanted);
 }
 
+/// How saving a sandbox has failed.
+pub(super) struct Failed {
+    /// How often in a row.
+    pub(super) count: u32,
+    /// The uptime when it did so last, and why.
+    pub(super) at: Duration,
+    pub(super) error: Error,
+}
+
 /// The way by which states are written.
 pub(super) struct Saves {
     ledger: Arc<dyn Ledger>,
@@ -94,6 +105,16 @@ impl Saves {
     /// As [`Ledger::update`].
     pub(super) fn update(&self, record: &Sandbox, state: Option<&dyn Snapshot>) -> Result<Sandbox> {
         self.note(self.ledger.update(record, state))
+    }
+
+    /// As [`Ledger::update_with_run`].
+    pub(super) fn update_with_run(
+        &self,
+        record: &Sandbox,
+        state: Option<&dyn Snapshot>,
+        run: (&Run, &[RunCall]),
+    ) -> Result<Sandbox> {
+        self.note(self.ledger.update_with_run(record, state, run))
     }
 
     /// As [`Ledger::update_with_checkpoint`].

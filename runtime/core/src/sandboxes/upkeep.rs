@@ -22,6 +22,8 @@ pub(super) const TICK: Duration = Duration::from_millis(250);
 const LIFECYCLE: u32 = 40;
 /// Sandboxes that are saved, stopped or destroyed by time at one time.
 pub(super) const SAVES: usize = 128;
+/// Ticks between two looks at runs that nobody drives.
+const RUNS: u32 = 8;
 /// Ticks between two looks at whether a sweep is due.
 const SWEEP: u32 = 4;
 /// Ticks between two looks at what processes that ended left with providers.
@@ -37,6 +39,7 @@ struct Works {
     sweeps: JoinSet<()>,
     gifts: JoinSet<()>,
     tidying: JoinSet<()>,
+    runs: JoinSet<()>,
 }
 
 /// A sandbox that is to be put down.
@@ -57,6 +60,7 @@ impl Works {
             ("sweeping", &mut self.sweeps),
             ("giving memory back", &mut self.gifts),
             ("tidying", &mut self.tidying),
+            ("looking at runs", &mut self.runs),
         ];
         for (what, tasks) in all {
             while let Some(ended) = tasks.try_join_next() {
@@ -70,6 +74,10 @@ impl Works {
     fn begin(&mut self, sandboxes: &Sandboxes, ticks: u32) {
         if ticks.is_multiple_of(LIFECYCLE) && self.lives.is_empty() {
             self.lives.spawn(sandboxes.clone().look_at_all());
+        }
+        if ticks.is_multiple_of(RUNS) && self.runs.is_empty() {
+            let own = sandboxes.clone();
+            self.runs.spawn(async move { own.look_for_runs().await });
         }
         if ticks.is_multiple_of(SWEEP) && self.sweeps.is_empty() {
             self.sweeps.spawn(sandboxes.clone().sweep_and_tell());
@@ -113,6 +121,20 @@ impl Sandboxes {
     async fn look_at_all(self) {
         if let Err(error) = self.live().await {
             tracing::warn!(%error, "the life of the sandboxes cannot go on");
+        }
+    }
+
+    async fn look_for_runs(self) {
+        let own = self.clone();
+        let handle = tokio::runtime::Handle::current();
+        let looked = tokio::task::spawn_blocking(move || {
+            let _within = handle.enter();
+            own.take_over_runs()
+        });
+        match looked.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the runs that go on cannot be looked at"),
+            Err(error) => tracing::error!(%error, "looking at the runs that go on crashed"),
         }
     }
 
@@ -248,7 +270,7 @@ impl Sandboxes {
             // With what has not been saved yet: a call may just have woken it.
             let record = self.view(sandbox).sandbox;
             let (ends, rests) = (over(&record) && marked(&record), record.phase == Phase::Running && idle(&record));
-            if !(ends || rests) || self.is_taken(&id) {
+            if !(ends || rests) || self.is_taken(&id) || (ends && self.has_run(&id)) {
                 return;
             }
             let done = if ends {
@@ -282,6 +304,11 @@ impl Sandboxes {
             None => false,
         };
         !ours && self.inner.ledger.is_leased(id)
+    }
+
+    /// Whether a run goes on in it, which keeps it from ending.
+    fn has_run(&self, id: &SandboxId) -> bool {
+        self.inner.ledger.journal().open_in(id).is_ok_and(|run| run.is_some())
     }
 
     fn note(&self, id: &SandboxId, done: Result<()>) {

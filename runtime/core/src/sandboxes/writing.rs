@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Sandboxes;
 use super::call::Call;
 use super::outputs;
 use super::unsaved::Saves;
@@ -100,6 +101,10 @@ impl Call {
                 self.live.stands_in = stood_in;
                 (self.live.called_at, self.live.quiet_since) = called;
                 self.live.jobs = jobs;
+            }
+            if written.is_ok() && include != Include::Files {
+                let sandboxes = Sandboxes { inner: self.inner.clone() };
+                sandboxes.end_run_in(&self.record.id, "the sandbox was restored");
             }
             written.map(|()| self)
         });

@@ -240,7 +240,8 @@ fn lif_09_a_database_of_the_first_form_is_swept_without_a_loss() {
     let old = rusqlite::Connection::open(place.path().join("state.db")).unwrap();
     // In the first form a chunk's number said nothing.
     old.execute_batch(
-        "DROP TABLE doomed; DROP TABLE numbers; PRAGMA user_version = 1;
+        "DROP TABLE doomed; DROP TABLE numbers; DROP TABLE runs; DROP TABLE run_calls; DROP TABLE run_answers;
+         PRAGMA user_version = 1;
          UPDATE chunks SET number = number + 100000; UPDATE chunks SET number = 200000 - number;",
     )
     .unwrap();

@@ -132,6 +132,14 @@ impl OwnTree {
         Ok(shown)
     }
 
+    /// Replaces a file as a whole, or makes it and its folders.
+    ///
+    /// # Errors
+    /// As [`Files::write`].
+    pub(super) fn write(&mut self, path: &GuestPath, bytes: &[u8]) -> Result<()> {
+        self.files()?.write(path, bytes)
+    }
+
     fn files(&mut self) -> Result<&Files> {
         let files = match self.files.take() {
             Some(files) => files,

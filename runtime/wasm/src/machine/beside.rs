@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dormouse_core::connections::Taint;
 use dormouse_core::sandbox::{Beside, Include, Snapshot};
 use dormouse_core::{GuestName, Result};
 use dormouse_files::{Files, Held};
@@ -20,6 +21,7 @@ pub(super) struct AsBefore {
     interpreters: BTreeMap<GuestName, Arc<StoredInterpreter>>,
     older: Vec<Arc<StoredInterpreter>>,
     parts: Parts,
+    taint: Taint,
 }
 
 impl WasmMachine {
@@ -35,21 +37,24 @@ impl WasmMachine {
         }
         let lost = self.interpreters.iter().filter_map(|(language, one)| one.lost(language)).collect();
         let held = self.interpreters.values().flat_map(Interpreter::held).collect();
-        let parts = Parts { lost, clock: self.shown, open: Vec::new() };
-        AsBefore { files: self.files.0.clone(), held, interpreters, older, parts }
+        let parts = Parts { lost, clock: self.shown, ..Parts::default() };
+        let (files, taint) = (self.files.0.clone(), self.taint.clone());
+        AsBefore { files, held, interpreters, older, parts, taint }
     }
 }
 
 impl AsBefore {
     /// The state at this moment.
     pub(super) fn state(&self, include: Include) -> WasmSnapshot {
+        let tainted = self.taint.is_set();
         if include == Include::Files {
-            let (tree, older, parts) = (Some(self.files.snapshot()), Vec::new(), Parts::default());
+            let parts = Parts { tainted, ..Parts::default() };
+            let (tree, older) = (Some(self.files.snapshot()), Vec::new());
             return WasmSnapshot { interpreters: None, tree, older, parts };
         }
         let tree = (include != Include::Memory).then(|| self.files.snapshot_with(&self.held));
         let (interpreters, older) = (Some(self.interpreters.clone()), self.older.clone());
-        WasmSnapshot { interpreters, tree, older, parts: self.parts.clone() }
+        WasmSnapshot { interpreters, tree, older, parts: Parts { tainted, ..self.parts.clone() } }
     }
 }
 

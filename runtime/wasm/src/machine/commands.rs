@@ -82,7 +82,8 @@ impl WasmMachine {
         context.grants = Grants { stdin, directory, ..self.grants.clone() };
         let files = self.files.0.clone();
         let shared = (self.share.clone(), self.clock.clone());
-        let programs = Programs::new(self.loader.clone(), files, &task, operators, shared);
+        let compiler = self.compiler(&task.context.limits);
+        let programs = Programs::new((self.loader.clone(), compiler), files, &task, operators, shared);
         (task, programs)
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dormouse_core::connections::Taint;
 use dormouse_core::{Error, ErrorCode, GuestName, Result};
 
 use super::interpreter::Interpreter;
@@ -82,6 +83,12 @@ impl WasmMachine {
                 interpreter.sleep();
                 interpreter.leave_files();
             }
+        }
+        if state.tree.is_some() && interpreters.is_some() {
+            self.taint = Taint::default();
+        }
+        if state.parts.tainted {
+            self.taint.set();
         }
         if let Some(tree) = &state.tree {
             self.files.0.restore(tree.clone().with_quota(quota(&self.spec)));

@@ -13,6 +13,8 @@ const LOST: u32 = 1;
 const CLOCK: u32 = 2;
 /// What interpreters have open.
 const OPEN: u32 = 3;
+/// That the sandbox has read what a server sent that the operator does not trust.
+const TAINTED: u32 = 4;
 /// Files that one interpreter has open at most, which is more than its descriptors.
 const MAX_HELD: usize = 1_024;
 /// Most bytes of a reason that is read.
@@ -25,6 +27,8 @@ pub(crate) struct Parts {
     pub(crate) lost: Vec<Lost>,
     /// What the monotonic clock of the guests showed when the latest of their states was taken, in nanoseconds.
     pub(crate) clock: u64,
+    /// Whether it has read what a server sent that the operator does not trust.
+    pub(crate) tainted: bool,
     /// What each memory of the root's list has open of the files that were saved with it; none: nothing is open. Only in a root.
     pub(crate) open: Vec<Vec<Held>>,
 }
@@ -45,6 +49,9 @@ impl Parts {
         }
         if self.clock > 0 {
             form.0.push((CLOCK, bytes(&self.clock)?));
+        }
+        if self.tainted {
+            form.0.push((TAINTED, bytes(&self.tainted)?));
         }
         if !self.open.is_empty() {
             form.0.push((OPEN, bytes(&self.open)?));
@@ -70,6 +77,7 @@ impl Parts {
                 LOST => parts.lost = of(&bytes)?,
                 CLOCK => parts.clock = of(&bytes)?,
                 OPEN => parts.open = of(&bytes)?,
+                TAINTED => parts.tainted = of(&bytes)?,
                 _ => {}
             }
         }
@@ -105,7 +113,7 @@ mod tests {
             recovery: Recovery::Earlier,
             reason: "it could not be saved".into(),
         };
-        let parts = Parts { lost: vec![lost], clock: 7, open: vec![Vec::new()] };
+        let parts = Parts { lost: vec![lost], clock: 7, tainted: true, open: vec![Vec::new()] };
         let mut root = Vec::new();
         parts.write(&mut root).unwrap();
         assert_eq!(Parts::read(&root).unwrap(), parts);

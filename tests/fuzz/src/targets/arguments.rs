@@ -28,6 +28,7 @@ pub(crate) const TARGET: Target = Target {
         "\nsandbox_upload ",
         "\nsandbox_fork ",
         "\nsandbox_job ",
+        "\nsandbox_run ",
         "\nrlm_exec ",
         "\nEdit ",
         "\"sandbox\":\"box\"",

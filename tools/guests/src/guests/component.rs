@@ -17,6 +17,8 @@ use super::{direct, merge};
 
 /// The world of a guest, in the contract of all interpreters and in a guest's own.
 const WORLD: &str = "guest";
+/// The world of a guest whose programs can wait.
+const WAITING_WORLD: &str = "waiting-guest";
 
 /// The generated C side of the contract.
 pub(crate) struct Bindings {
@@ -42,7 +44,8 @@ impl Job<'_> {
         let folder = if own.is_dir() { own } else { self.workspace.join("wit") };
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(folder)?;
-        let world = resolve.select_world(&[package], Some(WORLD))?;
+        let name = if self.waits { WAITING_WORLD } else { WORLD };
+        let world = resolve.select_world(&[package], Some(name))?;
         Ok((resolve, world))
     }
 
@@ -50,7 +53,8 @@ impl Job<'_> {
     pub(crate) fn bindings(&self) -> Result<Bindings> {
         let (mut resolve, world) = self.world()?;
         let mut files = Files::default();
-        wit_bindgen_c::Opts::default().build().generate(&mut resolve, world, &mut files)?;
+        let options = wit_bindgen_c::Opts { rename_world: Some(WORLD.into()), ..Default::default() };
+        options.build().generate(&mut resolve, world, &mut files)?;
         let folder = self.scratch.join("bindings");
         fs::create_dir_all(&folder)?;
         for (name, contents) in files.iter() {

@@ -15,6 +15,7 @@ use super::wizer::argument;
 /// git's commands; `guests/Cargo.lock` pins libgit2 and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "git",
+    waits: false,
     interpreter: "libgit2 1.9.7",
     version: 1,
     text: &[include_str!("git.rs"), bridge::TEXT],

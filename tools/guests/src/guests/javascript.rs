@@ -18,6 +18,7 @@ use super::zstd;
 /// QuickJS-ng; its C sources ride in the package rquickjs-sys.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "javascript",
+    waits: true,
     interpreter: "QuickJS-ng 0.16.2",
     version: 1,
     text: &[include_str!("javascript.rs"), libraries::TEXT, npm::TEXT, zstd::TEXT],
@@ -76,13 +77,15 @@ const BROTLI_FILES: [(&str, &[&str]); 3] = [
 ];
 
 /// Our own C files.
-const DRIVER: [&str; 25] = [
+const DRIVER: [&str; 28] = [
+    "asides",
     "text",
     "start",
     "interpreter",
     "run",
     "sources",
     "timers",
+    "calls",
     "ticks",
     "encode",
     "scalars",
@@ -90,6 +93,7 @@ const DRIVER: [&str; 25] = [
     "raise",
     "vars",
     "modules",
+    "typescript",
     "statements",
     "natives",
     "files",

@@ -56,6 +56,8 @@ pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
     pub(crate) progress: Progress,
     pub(crate) cache: &'a Cache,
+    /// Whether the guest's programs can wait.
+    pub(crate) waits: bool,
     /// The recipe's source trees.
     pub(crate) trees: &'static [Tree],
     /// The guest's patches.
@@ -84,6 +86,7 @@ impl<'a> Job<'a> {
         let guests = workspace.join("guests");
         let guest = guests.join(recipe.language);
         Ok(Self {
+            waits: recipe.waits,
             trees: recipe.trees,
             series: Series::read(&guest, recipe.trees)?,
             compile_only: false,

@@ -12,6 +12,8 @@ use super::tree::Tree;
 pub(crate) struct Recipe {
     /// The guest's name, which is also its folder under `guests/`.
     pub(crate) language: &'static str,
+    /// Whether its programs can wait (`wit/waiting.wit`).
+    pub(crate) waits: bool,
     /// Name and version of the interpreter, such as `CPython 3.14.7`.
     pub(crate) interpreter: &'static str,
     /// Raised when the recipe changes in a way that no hashed file shows.

@@ -12,6 +12,7 @@ use super::tree::{Origin, Tree};
 /// The shell; `guests/Cargo.lock` pins it and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "shell",
+    waits: false,
     interpreter: "bashkit 0.20.2",
     version: 1,
     text: &[include_str!("shell.rs"), bridge::TEXT],

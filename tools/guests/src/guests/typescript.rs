@@ -11,6 +11,7 @@ use super::recipe::Recipe;
 /// What makes JavaScript of TypeScript; `guests/typescript/Cargo.lock` pins it and what it needs.
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "typescript",
+    waits: false,
     interpreter: "swc 57.0.0",
     version: 1,
     text: &[include_str!("typescript.rs"), bridge::TEXT],

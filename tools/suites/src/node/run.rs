@@ -40,7 +40,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Totals> {
     let engine = Engine::new(&root)?;
     let results = each("node", &tests, |index| {
         let path = format!("{TESTS}/{}", tests[index]);
-        let run = format!("process.argv[1] = {path:?};\nawait require('module').runMain({path:?});\n");
+        let run = format!("process.argv[1] = {path:?};\nrequire('module').runMain({path:?});\n");
         engine.run(format!("{before}\n{run}"))
     })?;
     for (name, result) in tests.iter().zip(results) {

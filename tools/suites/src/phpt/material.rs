@@ -11,7 +11,7 @@ use dormouse_chores::{folder, program};
 use dormouse_guests::debian_sources;
 
 /// Folders of tests: the language's own and those of the extensions that the guest has.
-const FOLDERS: [&str; 44] = [
+const FOLDERS: [&str; 45] = [
     "Zend/tests",
     "tests/basic",
     "tests/classes",
@@ -33,6 +33,7 @@ const FOLDERS: [&str; 44] = [
     "ext/gmp/tests",
     "ext/hash/tests",
     "ext/iconv/tests",
+    "ext/intl/tests",
     "ext/json/tests",
     "ext/libxml/tests",
     "ext/mbstring/tests",

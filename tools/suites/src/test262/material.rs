@@ -1,4 +1,4 @@
-//! Where the tests come from: SpiderMonkey's source package carries all of test262.
+//! Where the tests come from: Firefox's source package carries all of test262.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,15 +13,15 @@ use crate::sandbox::brief;
 
 /// One version only: the list of expected failures belongs to it.
 const ARCHIVE: DebianFile = DebianFile {
-    package: "mozjs128",
-    file: "mozjs128_128.14.0.orig.tar.xz",
-    sha256: "41cca35149710ce45fbabc5fefcf86a01fdf833fdb783941964fca3a55fb72dd",
+    package: "firefox-esr",
+    file: "firefox-esr_140.12.0esr.orig.tar.xz",
+    sha256: "5c72347381233dcc97cbd02c0324116258769d8b9b0f869fd0c6f1d59519ce2a",
 };
 
 /// Where the tests lie in the archive.
-const INSIDE: &str = "firefox-128.14.0/js/src/tests/test262";
+const INSIDE: &str = "firefox-140.12.0/js/src/tests/test262";
 
-/// The folder of the tests; the archive (150 MiB) is fetched when they are not there yet. The inner error says why no
+/// The folder of the tests; the archive (650 MiB) is fetched when they are not there yet. The inner error says why no
 /// mirror served it.
 pub(super) fn provide() -> Result<Result<PathBuf, String>> {
     let mut missing = None;

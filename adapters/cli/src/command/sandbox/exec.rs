@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::CommandLine;
-use dormouse::{Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
+use dormouse::{Connections as _, Dormouse, Error, ErrorCode, GuestPath, OutputSink, Status};
+use dormouse_connect::Connectors;
 use dormouse_tools::encode;
 use rustix::io::ioctl_fionread;
 use serde_json::json;
@@ -26,12 +27,12 @@ const OURS: [&str; 7] = ["--state-dir", "--json", "--timeout", "-t", "--cwd", "-
 
 /// Runs it; what is to be told. As JSON that is what the tool `sandbox_exec` answers, also when it is refused.
 pub(super) fn run(
-    dormouse: &Dormouse,
+    reached: (&Dormouse, Option<&Connectors>),
     place: &PlaceArgs,
     arguments: &ExecArgs,
     form: Form,
 ) -> Result<Answer, Failure> {
-    match (ran(dormouse, place, arguments, form), form) {
+    match (ran(reached, place, arguments, form), form) {
         (Err(Failure::Refused(error)), Form::Json) => {
             Ok(Answer::Json(json!({"error": encode::error(&error)}), error.code().exit_status()))
         }
@@ -39,8 +40,15 @@ pub(super) fn run(
     }
 }
 
-fn ran(dormouse: &Dormouse, place: &PlaceArgs, arguments: &ExecArgs, form: Form) -> Result<Answer, Failure> {
+fn ran(
+    (dormouse, connectors): (&Dormouse, Option<&Connectors>),
+    place: &PlaceArgs,
+    arguments: &ExecArgs,
+    form: Form,
+) -> Result<Answer, Failure> {
     let mut line = line(arguments)?;
+    let caller = settings::connect::caller(None, &line.taint);
+    line.further = connectors.map(|connectors| connectors.programs(&caller));
     settings::packages::offer(dormouse, settings::packages::indexes(&arguments.packages, place, None)?)?;
     let live = form.live();
     line.sink = live.clone().map(|live| live as Arc<dyn OutputSink>);

@@ -325,9 +325,9 @@ fn usage() -> Verb<Nothing, Used> {
 }
 
 fn used(services: &Services, caller: &Caller) -> Used {
-    let (used, budget) = (services.models.used(&caller.owner), services.models.budget());
+    let (used, budget) = (services.offered.models.used(&caller.owner), services.offered.models.budget());
     Used {
-        model: services.models.name().to_owned(),
+        model: services.offered.models.name().to_owned(),
         calls: used.calls,
         failed_calls: used.failed_calls,
         input_tokens: used.input_tokens,

@@ -1,5 +1,6 @@
 //! How `sandbox_eval` is listed: its table of arguments, its texts and its output schema.
 
+use dormouse_core::connections::Server;
 use dormouse_core::sandbox::{Name, SessionKey};
 use dormouse_core::{Access, EvalRequest, Grants, Language, Limits, Mount, Policy, Project};
 
@@ -125,7 +126,52 @@ arguments! {
     pub(crate) struct Placed (policy: &Policy) {
         snippet: Snippet = Snippet::table(policy),
         place: Place = Place::table(),
+        background: bool = flag(
+            "Let it go on by itself and answer at once with `run_id`: for programs that wait for tools, for approval or for a long \
+             time (`await`). Ask sandbox_run for its end. Needs a persistent sandbox. Default false.",
+        ),
     }
+}
+
+/// Servers that a description names.
+const NAMED: usize = 20;
+
+/// The names of connected servers, each with the count of its tools where that is known.
+fn named(servers: &[Server]) -> String {
+    let shown = |server: &Server| match server.tools {
+        Some(tools) => format!("{} ({tools})", server.name),
+        None => server.name.clone(),
+    };
+    let mut names: Vec<String> = servers.iter().take(NAMED).map(shown).collect();
+    if servers.len() > NAMED {
+        names.push(format!("and {} more", servers.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+/// What the description says of connected servers.
+pub(super) fn connected(servers: &[Server]) -> String {
+    if servers.is_empty() {
+        return String::new();
+    }
+    format!(
+        " Snippets can call tools of these servers: {}. Write `from dormouse import tools` and `await tools.SERVER.TOOL(argument=value)` \
+         in Python, `await tools.SERVER.TOOL({{argument: value}})` in JavaScript, `tools()->SERVER->TOOL(argument: value)` in PHP; \
+         `await tools.search(\"words\")` finds tools and `await tools.describe(\"server.tool\")` shows how one is called.",
+        named(servers)
+    )
+}
+
+/// The same where a list is to be short.
+pub(crate) fn briefly(servers: &[Server]) -> String {
+    if servers.is_empty() {
+        return String::new();
+    }
+    format!(
+        " Tools of {}: `from dormouse import tools; await tools.SERVER.TOOL(arg=value)`; JavaScript `await tools.SERVER.TOOL({{arg: value}})`, \
+         PHP `tools()->SERVER->TOOL(arg: value)`; `await tools.describe(\"server.tool\")` shows how.",
+        named(servers)
+    )
 }
 
 fn milliseconds(limits: &Limits) -> u64 {

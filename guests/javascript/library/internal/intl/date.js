@@ -20,6 +20,7 @@ const { forSystem, join } = require('./number_format');
 const { generator, bestPattern, tokens, fieldsOf, nearest, adjust } = require('./date_pattern');
 const { formatParts, rangeParts } = require('./date_format');
 const { zoneName } = require('./zones');
+const { KINDS, kindOf, optionsFor, ofTemporal } = require('./date_temporal');
 
 const inside = slots('DateTimeFormat');
 
@@ -64,9 +65,10 @@ function cycleFor(base, hour12) {
 // The zone of dates without one: that of the variable TZ, else UTC.
 const systemZone = () => zoneName(native.localZone() ?? 'UTC') ?? 'UTC';
 
-function timeZoneOption(options) {
+function timeZoneOption(options, own) {
   const given = options.timeZone;
-  if (given === undefined) return systemZone();
+  if (given !== undefined && own !== undefined) throw new TypeError('a zoned date is shown in no other time zone');
+  if (given === undefined) return own ?? systemZone();
   const text = `${given}`;
   const name = text.length > 100 ? undefined : zoneName(text);
   if (name === undefined) throw new RangeError(`Invalid time zone specified: ${text.slice(0, 100)}`);
@@ -140,7 +142,8 @@ function stylePattern(state, dateStyle, timeStyle, chosen) {
 
 const bothPattern = (pattern, date, time) => pattern.replace(/\{(\d)\}/g, (_, index) => (index === '0' ? time : date));
 
-function create(locales, givenOptions, required, defaults) {
+// `ownZone` is that of a zoned date, which has no other.
+function create(locales, givenOptions, required, defaults, ownZone) {
   const requested = canonicalizeLocaleList(locales);
   const options = coerceOptions(givenOptions);
   getMatcher(options);
@@ -152,7 +155,7 @@ function create(locales, givenOptions, required, defaults) {
   const resolved = resolveLocale(
     requested,
     {
-      ca: () => ['gregory'],
+      ca: () => ['gregory', 'iso8601'],
       hc: () => [undefined, 'h11', 'h12', 'h23', 'h24'],
       nu: systemsOf,
     },
@@ -161,9 +164,9 @@ function create(locales, givenOptions, required, defaults) {
   let { locale } = resolved;
   if (hour12 !== undefined || (hourCycle !== undefined && hourCycle !== resolved.hc)) locale = locale.replace(/-hc-h\d\d/, '');
   locale = locale.replace(/-u$/, '');
-  const state = { __proto__: null, locale, data: resolved.data, calendar: 'gregory', numberingSystem: resolved.nu };
+  const state = { __proto__: null, locale, data: resolved.data, calendar: resolved.ca, numberingSystem: resolved.nu };
   const chosen = hour12 !== undefined ? cycleFor(resolved.base, hour12) : (hourCycle ?? resolved.hc);
-  state.timeZone = timeZoneOption(options);
+  state.timeZone = timeZoneOption(options, ownZone);
   const asked = { __proto__: null };
   let explicit = false;
   for (const [name, values] of COMPONENTS) {
@@ -187,18 +190,64 @@ function create(locales, givenOptions, required, defaults) {
     state.chosen = chosen;
     state.pattern = stylePattern(state, dateStyle, timeStyle, chosen);
   } else {
-    withDefaults(asked, required, defaults);
+    state.forms = { __proto__: null, asked: { __proto__: null, ...asked }, cycle: state.hourCycle };
+    withDefaults(asked, required, defaults, ownZone);
     Object.assign(state, asked);
-    state.pattern = bestPattern(generatorOf(state.data), skeletonOf(state), forSystem(state).symbols.decimal);
+    state.pattern = patternFor(state, skeletonOf(state));
     const components = componentsOf(state.pattern, asked);
     for (const [name] of COMPONENTS) state[name] = components[name];
   }
+  return finish(state);
+}
+
+const patternFor = (state, skeleton) => bestPattern(generatorOf(state.data), skeleton, forSystem(state).symbols.decimal);
+
+// What a pattern says of its hours, and what is made of it for ranges.
+function finish(state) {
   const hour = tokens(state.pattern).find((token) => 'hHkK'.includes(token.letter ?? '-'));
   state.hourCycle = hour && CYCLES[hour.letter];
   if (hour) state.hour12 = state.hourCycle === 'h11' || state.hourCycle === 'h12';
   state.interval = (letter) => intervalPattern(state, state.pattern, letter) ?? splitInterval(state, letter);
   state.wider = (letter) => widened(state, letter);
   return state;
+}
+
+// The format for objects of `Temporal` of a kind, which are in no time zone but for instants.
+function formFor(state, kind) {
+  state.kinds ??= { __proto__: null };
+  const known = state.kinds[kind] ?? (state.kinds[kind] = makeForm(state, kind));
+  if (known === 'none') throw new TypeError(`this format shows nothing of a Temporal.${kind}`);
+  return known;
+}
+
+function makeForm(state, kind) {
+  const zone = kind === 'Instant' ? state.timeZone : 'UTC';
+  const form = { __proto__: null, ...state, timeZone: zone };
+  if (!state.forms) return styledForm(form, kind);
+  const asked = optionsFor(kind, state.forms.asked);
+  if (!asked) return 'none';
+  for (const [name] of COMPONENTS) form[name] = asked[name];
+  form.hourCycle = state.forms.cycle;
+  form.pattern = patternFor(form, skeletonOf(form));
+  return finish(form);
+}
+
+// Of a style: the parts of its pattern that the kind has.
+function styledForm(form, kind) {
+  const { letters, date, time } = KINDS[kind];
+  form.dateStyle = date ? form.dateStyle : undefined;
+  form.timeStyle = time ? form.timeStyle : undefined;
+  if (!form.dateStyle && !form.timeStyle) return 'none';
+  if (letters) form.pattern = onlyWith(form, stylePattern(form, form.dateStyle, form.timeStyle, form.chosen), letters);
+  return finish(form);
+}
+
+function onlyWith(form, pattern, letters) {
+  const all = tokens(pattern).filter((token) => token.letter);
+  const kept = all.filter((token) => letters.includes(token.letter));
+  if (kept.length === all.length) return pattern;
+  const skeleton = kept.filter((token) => token.letter !== 'a').map((token) => token.letter.repeat(token.length));
+  return patternFor(form, skeleton.join('').replaceAll('L', 'M').replaceAll('c', 'E'));
 }
 
 // What shows the largest field that differs too, if this format does not: two times of different days have their days.
@@ -219,7 +268,7 @@ function widened(state, letter) {
   return wide;
 }
 
-function withDefaults(asked, required, defaults) {
+function withDefaults(asked, required, defaults, ownZone) {
   const any = (...names) => names.some((name) => asked[name] !== undefined);
   let needed = true;
   if (required !== 'time' && any('weekday', 'year', 'month', 'day')) needed = false;
@@ -227,6 +276,7 @@ function withDefaults(asked, required, defaults) {
   if (!needed) return;
   if (defaults !== 'time') for (const name of ['year', 'month', 'day']) asked[name] = 'numeric';
   if (defaults !== 'date') for (const name of ['hour', 'minute', 'second']) asked[name] = 'numeric';
+  if (ownZone !== undefined) asked.timeZoneName ??= 'short';
 }
 
 // The locale's pattern for an interval of these fields, whose largest difference is this; undefined: it has none.
@@ -264,8 +314,10 @@ function splitInterval(state, letter) {
     [date, time] = [make(skeleton.slice(0, at)), make(skeleton.slice(at))];
     style = { long: state.weekday ? 0 : 1, short: 2 }[state.month] ?? 3;
   }
-  const interval = date && time && intervalPattern(state, time, letter);
-  return interval && bothPattern(state.dateData.gregory.plain[style], date, interval);
+  if (!date || !time) return undefined;
+  const fallback = state.dateData.gregory.intervals.intervalFormatFallback ?? '{0} – {1}';
+  const interval = intervalPattern(state, time, letter) ?? fallback.replace(/\{[01]\}/g, () => time);
+  return bothPattern(state.dateData.gregory.plain[style], date, interval);
 }
 
 function timeOf(value) {
@@ -274,10 +326,25 @@ function timeOf(value) {
   return Math.trunc(time) + 0;
 }
 
-function range(state, start, end) {
+// Two of the same kind, as numbers are.
+function rangeOf(state, start, end) {
   if (start === undefined || end === undefined) throw new TypeError('startDate or endDate cannot be undefined');
-  const [from, to] = [+start, +end];
-  return rangeParts(state, timeOf(from), timeOf(to));
+  const [first, last] = [numberOrTemporal(start), numberOrTemporal(end)];
+  if (kindOf(first) !== kindOf(last)) throw new TypeError('startDate and endDate are of different kinds');
+  const [from, to] = [formattable(state, first), formattable(state, last)];
+  if (from.kind === undefined) return rangeParts(state, timeOf(from.time), timeOf(to.time));
+  return rangeParts(formFor(state, from.kind), from.time, to.time);
+}
+
+const numberOrTemporal = (value) => (kindOf(value) ? value : +value);
+
+// {kind, time}: a time in milliseconds has no kind.
+const formattable = (state, value) => ofTemporal(value, state.calendar) ?? { kind: undefined, time: +value };
+
+function partsOf(state, value) {
+  if (value === undefined) return formatParts(state, timeOf(undefined));
+  const { kind, time } = formattable(state, value);
+  return kind === undefined ? formatParts(state, timeOf(time)) : formatParts(formFor(state, kind), time);
 }
 
 const SHOWN = ['locale', 'calendar', 'numberingSystem', 'timeZone', 'hourCycle', 'hour12'];
@@ -294,18 +361,18 @@ const DateTimeFormat = define(
       return shown(state, [...SHOWN, ...names]);
     },
     formatToParts(date) {
-      return formatParts(inside.of(this, 'formatToParts'), timeOf(date));
+      return partsOf(inside.of(this, 'formatToParts'), date);
     },
     get format() {
       const state = inside.of(this, 'format');
-      state.format ??= bound((date) => join(formatParts(state, timeOf(date))));
+      state.format ??= bound((date) => join(partsOf(state, date)));
       return state.format;
     },
     formatRange(startDate, endDate) {
-      return join(range(inside.of(this, 'formatRange'), startDate, endDate));
+      return join(rangeOf(inside.of(this, 'formatRange'), startDate, endDate));
     },
     formatRangeToParts(startDate, endDate) {
-      return range(inside.of(this, 'formatRangeToParts'), startDate, endDate);
+      return rangeOf(inside.of(this, 'formatRangeToParts'), startDate, endDate);
     },
   },
   withLocales,
@@ -313,4 +380,4 @@ const DateTimeFormat = define(
 
 const formatWith = (state, time) => join(formatParts(state, time));
 
-module.exports = { DateTimeFormat, create, formatWith };
+module.exports = { DateTimeFormat, create, formatWith, partsOf };

@@ -7,8 +7,9 @@ const { zoneState, zoneText } = require('./zones');
 
 const DAY = 86400000;
 
-// The fields of a time in a zone, in the proleptic Gregorian calendar.
+// The fields of a time in a zone, in the proleptic Gregorian calendar. What is in no zone comes with its fields.
 function fieldsOf(time, zone) {
+  if (typeof time === 'object') return time;
   const { offset } = zoneState(zone, time);
   const date = new Date(time + offset);
   if (Number.isNaN(date.getTime())) {

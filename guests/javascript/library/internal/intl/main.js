@@ -7,6 +7,7 @@ const PARTS = {
   Collator: './text',
   DateTimeFormat: './date',
   DisplayNames: './names',
+  DurationFormat: './duration_format',
   ListFormat: './text',
   Locale: './locale',
   NumberFormat: './number',
@@ -21,7 +22,7 @@ const hidden = (object, name, value) => Object.defineProperty(object, name, { va
 const sorted = (names) => [...new Set(names)].sort();
 
 const VALUES = {
-  calendar: () => ['gregory'],
+  calendar: () => ['gregory', 'iso8601'],
   collation: () => require('./text').COLLATIONS,
   currency: () => Object.keys(require('./data').load('currency', 'en')),
   numberingSystem: () => Object.keys(require('./data').root('number').systems),

@@ -295,4 +295,4 @@ const Segmenter = define(
   withLocales,
 );
 
-module.exports = { PluralRules, Collator, ListFormat, Segmenter, localeCompare, COLLATIONS };
+module.exports = { PluralRules, Collator, ListFormat, Segmenter, listParts, localeCompare, COLLATIONS };

@@ -25,7 +25,7 @@ OWN = {"__annotate__", "__annotations__", "__builtins__", "__cached__", "__condi
 
 def is_own(name, value):
     """Whether it is the namespace's own, and no variable."""
-    return name in OWN or (name == "call_tool" and value is getattr(sys.modules.get("dormouse"), "call_tool", None))
+    return name in OWN or (name in ("call_tool", "tools") and value is getattr(sys.modules.get("dormouse"), name, None))
 
 
 name_here, left, values, each, modules = here.get("__name__"), [], {}, {}, {}

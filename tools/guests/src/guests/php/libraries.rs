@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::UNWINDING;
+use super::{UNWINDING, icu};
 use crate::guests::job::{Job, include};
 use crate::guests::key::sha256;
 use crate::guests::libraries::Libraries;
@@ -264,7 +264,8 @@ const SODIUM_FLAGS: &[&str] = &[
 ];
 
 pub(super) fn build(job: &Job<'_>) -> Result<Libraries> {
-    let libraries = Libraries::build(job, &[&XML, &GMP, &ZIP, &PNG, &JPEG, &SODIUM, &CURL, &MBEDTLS])?;
+    let libraries =
+        Libraries::build(job, &[&XML, &GMP, &ZIP, &PNG, &JPEG, &SODIUM, &CURL, &MBEDTLS, &icu::ICU])?;
     let own = include(&libraries.folder.join("include")).to_string_lossy().into_owned();
     let flags =
         |more: &[&str]| [OPTIMISED, &[own.as_str()], more].concat().into_iter().map(String::from).collect();
@@ -301,6 +302,7 @@ pub(super) fn build(job: &Job<'_>) -> Result<Libraries> {
     archive(&mbedtls.join("library"), "mbedtls", MBEDTLS_FILES, flags, &[])?;
     gmp(job, &libraries)?;
     xml(job, &libraries)?;
+    icu::build(job, &libraries)?;
     Ok(libraries)
 }
 

@@ -15,14 +15,24 @@ use super::source::DebianFile;
 use super::tree::{self, Origin, Tree};
 use super::wizer::{World, argument};
 
+mod icu;
 mod libraries;
+mod locales;
 mod magic;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "php",
+    waits: false,
     interpreter: "PHP 8.4.24",
     version: 1,
-    text: &[include_str!("mod.rs"), include_str!("libraries.rs"), include_str!("magic.rs"), shared::TEXT],
+    text: &[
+        include_str!("mod.rs"),
+        include_str!("icu.rs"),
+        include_str!("libraries.rs"),
+        include_str!("locales.rs"),
+        include_str!("magic.rs"),
+        shared::TEXT,
+    ],
     pins: &[
         Pin::Debian(&PHP),
         Pin::Debian(&shared::ZLIB),
@@ -36,6 +46,9 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Pin::Debian(&libraries::CURL),
         Pin::Debian(&libraries::MBEDTLS),
         Pin::Crate(libraries::ONIGURUMA),
+        Pin::Debian(&icu::ICU),
+        Pin::Debian(&icu::CXX),
+        Pin::Debian(&icu::CXX_ABI),
     ],
     trees: &[
         Tree::new("php", Origin::Debian(&PHP)),
@@ -48,6 +61,7 @@ pub(crate) const RECIPE: Recipe = Recipe {
         libraries::SODIUM_TREE,
         libraries::CURL_TREE,
         libraries::MBEDTLS_TREE,
+        icu::ICU_TREE,
     ],
     build,
 };
@@ -77,6 +91,7 @@ const EXTENSIONS: &[&str] = &[
     "--enable-fileinfo",
     "--enable-filter",
     "--enable-gd",
+    "--enable-intl",
     "--enable-mbstring",
     "--enable-pdo",
     "--enable-phar",
@@ -151,10 +166,15 @@ const ANSWERS: &[(&str, &str)] = &[
     ("php_cv_time_r_type", "POSIX"),
 ];
 
+/// Functions of libraries that the driver's stand in for.
+const WRAPPED: [&str; 7] =
+    ["access", "chdir", "iconv", "iconv_close", "iconv_open", "rmdir", "__gmpz_n_pow_ui"];
+
 /// What `configure` calls the libraries, and what the linker calls them.
-const LIBRARIES: [(&str, &str); 10] = [
+const LIBRARIES: [(&str, &str); 11] = [
     ("CURL", "curl"),
     ("GMP", "gmp"),
+    ("ICU", "icu -lc++ -lc++abi"),
     ("JPEG", "jpeg"),
     ("LIBSODIUM", "sodium"),
     ("LIBXML", "xml2"),
@@ -225,6 +245,10 @@ impl Parts<'_> {
         configure.env("LIBSODIUM_CFLAGS", include(&libraries::sodium_headers(&tree(libraries::SODIUM_TREE))));
         configure.env("CURL_CFLAGS", include(&libraries::curl_headers(&tree(libraries::CURL_TREE))));
         configure.env("CURL_FEATURES", "");
+        let cxx: Vec<OsString> = icu::cxx_flags(libraries).map(OsString::from).into();
+        configure.env("CXXFLAGS", joined(&[self.flags(), cxx].concat()));
+        // PHP's script would ask pkg-config which C++ its headers take.
+        configure.env("ICU_CFLAGS", icu::headers(self.job).join(" ")).env("ICU_CXXFLAGS", "-std=gnu++17");
         configure.args(["--host=wasm32-wasi", "--prefix=/usr", "--enable-embed=static"]);
         configure.args(LEFT_OUT).args(EXTENSIONS);
         let sources = fs::read(self.job.scratch.join("php.stamp"))?;
@@ -291,6 +315,7 @@ impl Parts<'_> {
         flags.push("-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1".into());
         flags.extend([&bindings.headers, &self.job.driver, &self.job.guest].map(|folder| include(folder)));
         flags.push(include(&libraries.folder.join("include")));
+        flags.extend(icu::headers(self.job).map(OsString::from));
         for tree in [&self.cross, &self.source] {
             flags.push(include(tree));
             flags.extend(["main", "Zend", "TSRM"].map(|part| include(&tree.join(part))));
@@ -314,10 +339,10 @@ impl Parts<'_> {
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
         inputs.push(argument(&bindings.object));
         inputs.extend(objects.iter().map(|object| argument(object)));
-        let archives = libraries::NAMES.into_iter().chain(["sqlite3", "z"]);
+        let archives = libraries::NAMES.into_iter().chain(icu::NAMES).chain(["sqlite3", "z"]);
         inputs.extend(archives.map(|name| argument(&libraries.folder.join(format!("lib/lib{name}.a")))));
         inputs.extend(self.libraries(&self.system()?));
-        inputs.extend(["chdir", "rmdir", "__gmpz_n_pow_ui"].map(|name| format!("-Wl,--wrap={name}").into()));
+        inputs.extend(WRAPPED.map(|name| format!("-Wl,--wrap={name}").into()));
         self.job.link("php", STACK, &inputs)
     }
 

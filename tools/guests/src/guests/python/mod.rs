@@ -23,6 +23,7 @@ mod native;
 
 pub(crate) const RECIPE: Recipe = Recipe {
     language: "python",
+    waits: true,
     interpreter: "CPython 3.14.7",
     version: 1,
     text: &[
@@ -43,6 +44,8 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Pin::Crate(zstd::PACKAGE),
         Pin::Python(&native::PYDANTIC_CORE),
         Pin::Python(&native::JITER),
+        Pin::Python(&native::RPDS),
+        Pin::Python(&native::REGEX),
     ],
     trees: &[
         Tree::new("cpython", Origin::Debian(&CPYTHON)),
@@ -51,6 +54,8 @@ pub(crate) const RECIPE: Recipe = Recipe {
         Tree::new("xz", Origin::Debian(&libraries::XZ)),
         Tree::new("pydantic_core", Origin::Python(&native::PYDANTIC_CORE)),
         Tree::new("jiter", Origin::Python(&native::JITER)),
+        Tree::new("rpds_py", Origin::Python(&native::RPDS)),
+        Tree::new("regex", Origin::Python(&native::REGEX)),
     ],
     build,
 };
@@ -93,19 +98,24 @@ const CTYPES_FLAGS: &[&str] = &[
 /// The module `_zstd`, linked beside the interpreter: the library is no hot path of it, and a change takes seconds.
 const ZSTD: [&str; 4] = ["_zstdmodule.c", "compressor.c", "decompressor.c", "zstddict.c"];
 
-/// The functions of wasi-libc that `streams.c` and `devices.c` stand in for.
-const WRAPPED: [&str; 13] = [
+/// The functions of wasi-libc that `streams.c`, `devices.c` and `timers.c` stand in for.
+const WRAPPED: [&str; 18] = [
     "__wasilibc_tell",
+    "clock_nanosleep",
     "close",
+    "closedir",
     "fcntl",
     "fstat",
     "ioctl",
     "lseek",
     "lstat",
     "open",
+    "opendir",
     "pread",
     "pwrite",
     "read",
+    "readdir",
+    "rewinddir",
     "stat",
     "write",
 ];
@@ -260,6 +270,8 @@ impl Parts<'_> {
         units.extend(CTYPES.map(|name| unit(&ctypes.join(name), CTYPES_FLAGS)));
         let zstd = self.source.join("Modules/_zstd");
         units.extend(ZSTD.map(|name| unit(&zstd.join(name), &["-DPy_BUILD_CORE_BUILTIN"])));
+        let regex = self.job.prepare("regex")?.join("src");
+        units.extend(native::REGEX_C.map(|name| unit(&regex.join(name), &[])));
         self.job.compile("compile the driver", &units, &flags)?;
         let mut inputs: Vec<OsString> = units.iter().map(|unit| argument(&unit.object)).collect();
         inputs.extend([

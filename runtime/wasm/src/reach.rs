@@ -4,6 +4,8 @@
 //! Owns: which of the two a path belongs to. Does not own: the tree ([`TreeFiles`]), the host's side of mounts ([`Below`]). A
 //! listing of the tree shows where mounts are, and not what lies in them: that is listed by its own path.
 
+mod below;
+
 use std::io;
 
 use async_trait::async_trait;
@@ -12,13 +14,14 @@ use dormouse_core::sandbox::{Entry, Files as Port, Piece, SpecMount, must_be_see
 use dormouse_core::{Error, Grants, GuestPath, Mount, Result};
 use dormouse_files::{Files, Quota, Tree};
 
-use super::below::{Below, entry, list, read};
+use self::below::{Below, entry, list, read};
 use crate::tree_files::TreeFiles;
 
 /// Largest file of a mount that is edited, in bytes, as in the tree.
 const MAX_EDIT: u64 = Files::MAX_EDIT as u64;
 
 /// The files that tools reach.
+#[derive(Clone)]
 pub(crate) struct Reach {
     tree: TreeFiles,
     mounts: Vec<SpecMount>,
@@ -31,10 +34,14 @@ impl Reach {
 
     /// What a run without a sandbox reaches: its project and its mounts.
     pub(crate) fn granted(grants: &Grants) -> Self {
+        Self::new(Files::new(Tree::new(Quota::default())), &Self::mounts(grants))
+    }
+
+    /// The project and the mounts of a run without a sandbox.
+    pub(crate) fn mounts(grants: &Grants) -> Vec<SpecMount> {
         let project = grants.project.iter().filter_map(|project| project.mount().ok());
         let mounts = project.chain(grants.mounts.iter().cloned());
-        let mounts = mounts.map(|Mount { source, target, access }| SpecMount { source, target, access });
-        Self::new(Files::new(Tree::new(Quota::default())), &mounts.collect::<Vec<_>>())
+        mounts.map(|Mount { source, target, access }| SpecMount { source, target, access }).collect()
     }
 
     /// The tree, for what puts a path there.
@@ -171,7 +178,7 @@ mod tests {
     use dormouse_core::{Access, ErrorCode};
     use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-    use super::super::below::MAX_READ;
+    use super::below::MAX_READ;
     use super::*;
 
     fn path(text: &str) -> GuestPath {

@@ -1,0 +1,55 @@
+//! HTTP APIs that an OpenAPI document describes, as servers with a tool for each operation.
+//!
+//! | step | module |
+//! | --- | --- |
+//! | the document: a file or an address, JSON or YAML, bounded | `document` |
+//! | its operations as tools | `operation` |
+//! | schemas that stand by themselves | `schema` |
+//! | a call as a request | `request` |
+//! | the endpoint: requests that are sent, responses as answers | `api` |
+
+mod api;
+mod document;
+mod operation;
+mod request;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dormouse_core::{Error, Result};
+use dormouse_sources::{Opened, Outside};
+
+use self::api::Api;
+
+/// An OpenAPI document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// Its text, JSON or YAML, at most 16 MiB.
+    Text(String),
+    /// Where it is. It is fetched when the API is used first.
+    Address(String),
+}
+
+/// Reads a document, and makes a server of it. Nothing of the API is asked.
+///
+/// # Errors
+/// `args_invalid` for what is no OpenAPI 3 document, or says not where the API is; `too_large`; `provider_unavailable` when its address
+/// cannot be reached.
+pub(crate) async fn open(
+    document: &Document,
+    base_url: Option<&str>,
+    headers: &BTreeMap<String, String>,
+    outside: &Outside,
+) -> Result<Opened> {
+    let (value, from) = document::read(document, base_url, headers, outside).await?;
+    let base = document::base(&value, base_url, from.as_ref(), !headers.is_empty())?;
+    let operations = operation::all(&value, headers)?;
+    if operations.is_empty() {
+        return Err(Error::args_invalid("the OpenAPI document has no operation that can be called"));
+    }
+    let api = Api::new(base.as_str(), headers, operations, outside)?;
+    Ok(Opened::new("openapi", Arc::new(api)))
+}
