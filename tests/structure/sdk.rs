@@ -31,8 +31,12 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// Its name in the packages: `run` is there already, and evaluates a snippet.
     pub(crate) fn method(&self) -> &str {
-        self.name.strip_prefix("sandbox_").unwrap_or(&self.name)
+        match self.name.strip_prefix("sandbox_").unwrap_or(&self.name) {
+            "run" => "runs",
+            name => name,
+        }
     }
 
     pub(crate) fn arguments(&self) -> Vec<Argument<'_>> {

@@ -44,10 +44,10 @@ impl Later {
         fs::create_dir_all(&into).expect("a folder can be made");
         let mut component = fs::read(component(language)).expect("the guest has been built");
         // Names of the same length, so that every size in the component stays right.
-        replace(&mut component, b"dormouse:sandbox/waiting@0.3.1", b"dormouse:sandbox/no-wait@0.3.0");
-        for name in ["host", "interpreter", "state", "programs"] {
+        replace(&mut component, b"dormouse:sandbox/waiting@0.3.2", b"dormouse:sandbox/no-wait@0.3.0");
+        for name in ["host", "interpreter", "net", "programs", "state"] {
             let name = |version: &str| format!("dormouse:sandbox/{name}@{version}").into_bytes();
-            replace(&mut component, &name("0.3.1"), &name("0.3.0"));
+            replace(&mut component, &name("0.3.2"), &name("0.3.0"));
         }
         let mut record = record(language);
         record["package"] = Json::from("dormouse:sandbox@0.3.0");

@@ -10,6 +10,6 @@ wasmtime::component::bindgen!({
 });
 
 /// Version of the contract that this host speaks.
-pub const CONTRACT: &str = "dormouse:sandbox@0.3.1";
+pub const CONTRACT: &str = "dormouse:sandbox@0.3.2";
 /// Version of the contract that the TypeScript guest has with this host ([`crate::typescript`]).
 pub(crate) const TYPESCRIPT_CONTRACT: &str = "dormouse:typescript@0.2.0";
