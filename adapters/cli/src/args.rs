@@ -10,6 +10,7 @@ mod git;
 mod image;
 mod model;
 mod net;
+mod network;
 mod packages;
 mod quota;
 mod runs;
@@ -36,6 +37,7 @@ pub(crate) use self::git::GitArgs;
 pub(crate) use self::image::ImageArgs;
 pub(crate) use self::model::ModelArgs;
 pub(crate) use self::net::{NetCheckArgs, NetCommand};
+pub(crate) use self::network::NetworkArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;
 pub(crate) use self::runs::{AnswerArgs, RunsCommand, StartArgs};
@@ -309,9 +311,6 @@ pub(crate) struct GrantArgs {
     /// Allow writes to the project and to mounts that end in `:rw`
     #[arg(long)]
     pub(crate) writes: bool,
-    /// Allow the network (not part of this build)
-    #[arg(long)]
-    pub(crate) network: bool,
     /// Set an environment variable; the host's own are never passed on; can be repeated, and the last value of a name counts
     #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub(crate) environment: Vec<String>,
@@ -408,6 +407,8 @@ pub(crate) struct McpArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) packages: PackageArgs,
     #[command(flatten)]

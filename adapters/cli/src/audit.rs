@@ -121,18 +121,26 @@ fn named() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
+/// The folder for what is recorded of commands that keep nothing else: `dormouse` below `$XDG_STATE_HOME` or `~/.local/state`.
+///
+/// # Errors
+/// `internal` without a home folder.
+pub(crate) fn folder() -> Result<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_STATE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".local/state")))
+        .map(|folder| folder.join("dormouse"))
+        .ok_or_else(|| {
+            Error::new(ErrorCode::Internal, "there is no place for the audit file: HOME is not set")
+                .with_hint(format!("set {VARIABLE} to the path of a file, or name one with --network-audit"))
+        })
+}
+
 /// `$DORMOUSE_AUDIT_FILE`, else `dormouse/audit.jsonl` below `$XDG_STATE_HOME` or `~/.local/state`.
 fn path() -> Result<PathBuf> {
     if let Some(path) = named() {
         return std::path::absolute(&path)
             .map_err(|error| Error::internal(format!("`{VARIABLE}` names no file"), error));
     }
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_STATE_HOME")
-        .or_else(|| Some(absolute("HOME")?.join(".local/state")))
-        .map(|folder| folder.join("dormouse/audit.jsonl"))
-        .ok_or_else(|| {
-            Error::new(ErrorCode::Internal, "there is no place for the audit file: HOME is not set")
-                .with_hint(format!("set {VARIABLE} to the path of a file"))
-        })
+    folder().map(|folder| folder.join("audit.jsonl"))
 }

@@ -10,6 +10,7 @@ mod image;
 mod keep;
 pub(crate) mod kubernetes;
 mod model;
+pub(crate) mod network;
 pub(crate) mod packages;
 pub(crate) mod quota;
 mod serve;
@@ -38,6 +39,7 @@ pub(crate) use serve::{Serve, serve};
 
 use self::connect::Connected;
 use self::wall::{Confined, Further};
+use crate::wall::Confine;
 use crate::args::{
     BoundArgs, ConnectArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs,
     SkillArgs, StateArgs,
@@ -57,6 +59,8 @@ pub(crate) struct Eval {
     pub(crate) show_null: bool,
     /// The servers whose tools it can call.
     pub(crate) connect: ConnectArgs,
+    /// What it may reach.
+    pub(crate) network: Option<network::Meant>,
 }
 
 /// Whether lifting the guards has been confirmed already.
@@ -103,6 +107,8 @@ pub(crate) struct Mcp {
     pub(crate) model: (Option<Arc<dyn Model>>, ModelBudget),
     /// The servers whose tools programs can call.
     pub(crate) connected: Option<Connected>,
+    /// What sandboxes may reach.
+    pub(crate) network: Option<network::Meant>,
     /// Where packages come from.
     pub(crate) packages: PackageArgs,
     /// What reaches remote git repositories, if any is allowed.
@@ -226,8 +232,9 @@ pub(crate) fn eval(mut arguments: EvalArgs) -> Result<Eval> {
     let context = RunContext { limits, grants, bounds, ..RunContext::default() };
     let mut request = EvalRequest { name, allow_eval, context, ..EvalRequest::new(language, code) };
     request.context.grants.arguments = words;
+    let network = network::read(&arguments.network, None)?;
     let (show_null, connect) = (arguments.show_null, arguments.connect);
-    Ok(Eval { request, policy, unguarded, exceptions, show_null, connect })
+    Ok(Eval { request, policy, unguarded, exceptions, show_null, connect, network })
 }
 
 /// What the arguments of `run` mean. Reads the program.
@@ -274,6 +281,11 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
         None if !profiles.iter().any(|profile| profile.needs_sandboxes()) => None,
         folder => Some(state_folder(folder.as_deref())?),
     };
+    let network = network::read(&arguments.network, state.as_deref())?;
+    if let Some(network) = &network {
+        further.connects = true;
+        further.read.extend(network.files());
+    }
     let mut host = HostFolders::default();
     for root in &arguments.roots {
         host = host.readable(root)?;
@@ -285,6 +297,12 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
     let cluster = kubernetes::settings(&arguments.docker)?;
     let numbers = docker::rules(&arguments.docker, cluster.as_ref());
     let confined = wall::confined(arguments, &grants, further, cluster)?;
+    if let Some(secret) = network.as_ref().and_then(network::Meant::told_by_command)
+        && confined.confine != Confine::Off
+    {
+        let told = format!("the secret `{secret}` comes from a command, which a confined server cannot start");
+        return Err(Error::args_invalid(told).with_hint("give it as a file or a variable, or add --no-confine"));
+    }
     let names = confined.resolver();
     let model = model::model(&arguments.model, names.as_ref())?;
     let packages = arguments.packages.clone();
@@ -315,6 +333,7 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
         host,
         model,
         connected,
+        network,
         packages,
         remotes,
         rules,

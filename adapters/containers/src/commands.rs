@@ -155,6 +155,7 @@ impl Line {
             warning: None,
             closed_files: Vec::new(),
             recovery_reason: None,
+            network: None,
         };
         Ok(Executed { outcome, missing: Vec::new(), elsewhere: Vec::new() })
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use dormouse_core::network::NetworkUse;
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use zeroize::Zeroizing;
 
@@ -15,7 +16,7 @@ use crate::policy::{Grant, Protocol};
 use crate::resolve::System;
 use crate::secrets::{Current, Filling, Vault};
 use crate::upstream::{Dialer, Kept};
-use crate::usage::{NetworkUse, Tally};
+use crate::usage::Tally;
 
 /// What a gate is made of.
 #[derive(Debug)]

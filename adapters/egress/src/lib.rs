@@ -18,7 +18,8 @@
 //! | a name becomes addresses that were checked | `resolve`: [`System`]; [`address`] |
 //! | TLS, and connections that are kept | `upstream` |
 //! | bodies out and back, counted | `body`, `answer` |
-//! | what an outcome tells of it | `usage`: [`NetworkUse`] |
+//! | what an outcome tells of it | `usage`: [`NetworkUse`](dormouse_core::network::NetworkUse) |
+//! | the port of the core, in these words | `outside`: [`Outside`]; `door` |
 //!
 //! In a sandbox there are names and no addresses, placeholders and no secrets. The host alone looks names up, and dials only addresses
 //! that it has checked; it alone speaks TLS, so what leaves can be read, and what comes back can be washed of secrets.
@@ -50,6 +51,7 @@ mod audit;
 mod body;
 mod budget;
 mod check;
+mod door;
 mod exchange;
 pub mod file;
 pub mod flags;
@@ -57,6 +59,7 @@ mod gate;
 pub mod host;
 mod message;
 mod note;
+mod outside;
 pub mod path;
 pub mod policy;
 mod reason;
@@ -75,9 +78,9 @@ pub use check::Verdict;
 pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};
 pub use host::Host;
+pub use outside::Outside;
 pub use policy::{Grant, Wanted};
 pub use reason::{Reason, Refusal};
 pub use resolve::System;
 pub use streams::Opened;
 pub use upstream::Body;
-pub use usage::{Denied, NetworkUse};

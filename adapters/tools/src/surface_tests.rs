@@ -61,6 +61,7 @@ impl Provider for Fake {
             warning: None,
             closed_files: Vec::new(),
             recovery_reason: None,
+            network: None,
         })
     }
 }
@@ -171,6 +172,7 @@ fn every_answer_fulfils_the_output_schema() {
         warning: None,
         closed_files: Vec::new(),
         recovery_reason: None,
+        network: None,
     };
     let schema = &surface.get("sandbox_eval").expect("a tool").output_schema;
     validate("sandbox_eval", schema, &crate::call::encode::outcome(&run));

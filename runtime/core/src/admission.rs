@@ -1,8 +1,9 @@
 //! Admission: checks a request against the policy, and finds it a place and a turn. Runs and calls of persistent sandboxes share it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::memory::Memory;
+use crate::network::{Network, NetworkGrant};
 use crate::places::{Place, Places};
 use crate::sandbox::Owner;
 use crate::turns::Turns;
@@ -19,17 +20,45 @@ struct Inner {
     places: Places,
     turns: Turns,
     memory: Memory,
+    /// What the operator allows of the network.
+    network: OnceLock<(Arc<dyn Network>, Option<NetworkGrant>)>,
 }
 
 impl Admission {
     pub(crate) fn new(policy: Policy) -> Self {
         let (places, turns, memory) = (Places::new(&policy), Turns::default(), Memory::new(&policy));
-        Self { inner: Arc::new(Inner { policy, places, turns, memory }) }
+        Self { inner: Arc::new(Inner { policy, places, turns, memory, network: OnceLock::new() }) }
     }
 
     /// The operator's rules.
     pub(crate) fn policy(&self) -> &Policy {
         &self.inner.policy
+    }
+
+    /// Allows what a network allows, and gives it to sandboxes that asked for none as far as `usual` says. The first one counts.
+    pub(crate) fn set_network(&self, network: Arc<dyn Network>, usual: Option<NetworkGrant>) {
+        let _ = self.inner.network.set((network, usual));
+    }
+
+    /// What sandboxes have of the network that asked for none.
+    pub(crate) fn usual_network(&self) -> Option<&NetworkGrant> {
+        self.inner.network.get()?.1.as_ref()
+    }
+
+    /// What the operator allows of the network, if anything.
+    pub(crate) fn network(&self) -> Option<&Arc<dyn Network>> {
+        self.inner.network.get().map(|(network, _)| network)
+    }
+
+    /// The same where it is needed.
+    ///
+    /// # Errors
+    /// `network_denied`.
+    pub(crate) fn needs_network(&self) -> Result<&Arc<dyn Network>> {
+        self.network().ok_or_else(|| {
+            Error::new(ErrorCode::NetworkDenied, "there is no network here: the operator allows none")
+                .with_hint("the operator grants one with --allow-net HOST or --network FILE")
+        })
     }
 
     /// Checks a snippet against the policy, wherever it is to run.

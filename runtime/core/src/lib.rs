@@ -18,6 +18,7 @@
 //! | tools of other servers, and who allows calls of them | [`connections`] |
 //! | calls of tools that a program's text shows | [`plain`] |
 //! | packages for a sandbox | [`packages`] |
+//! | the network outside | [`network`] |
 //! | names with stars in an operator's lists | [`pattern`] |
 //! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
@@ -41,6 +42,7 @@ pub mod limits;
 pub mod memory;
 pub mod mistaken;
 pub mod model;
+pub mod network;
 mod notebook;
 pub mod outcome;
 pub mod output;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::network::NetworkUse;
 use crate::{Captured, Error, ErrorCode, Exception, Value};
 
 /// How a run ended.
@@ -82,6 +83,8 @@ pub struct Outcome {
     pub closed_files: Vec<String>,
     /// Why, in a few words; only beside `recovery`, and not where the run's own end says it.
     pub recovery_reason: Option<String>,
+    /// What it did with its network, if it has one.
+    pub network: Option<NetworkUse>,
 }
 
 impl Outcome {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::connections::Taint;
+use crate::network::Door;
 use crate::{Bounds, Callbacks, Error, ErrorCode, Grants, Language, Limits, OutputSink, Result};
 
 /// What every run has, whatever it runs.
@@ -21,6 +22,20 @@ pub struct RunContext {
     /// Whether it has read what a server sent that the operator does not trust. Whoever offers tools takes the same for the
     /// [`Caller`](crate::connections::Caller).
     pub taint: Taint,
+    /// Its door to the network. Default none: it has no network.
+    pub network: Option<Arc<dyn Door>>,
+}
+
+impl RunContext {
+    /// Adds variables to its environment, where it has none of their names.
+    pub fn offer_variables(&mut self, variables: Vec<(String, String)>) {
+        let own = &mut self.grants.environment;
+        for (name, value) in variables {
+            if !own.iter().any(|(other, _)| *other == name) {
+                own.push((name, value));
+            }
+        }
+    }
 }
 
 /// One snippet.

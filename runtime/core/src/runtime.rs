@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::admission::Admission;
 use crate::mistaken::Read;
+use crate::network::{Network, NetworkGrant, NetworkProfile, NetworkRun};
 use crate::sandbox::{Ledger, Owner};
 use crate::sandboxes::{Clock, Rules, Sandboxes};
-use crate::{Capabilities, CommandRequest, EvalRequest, Outcome, Policy, Provider, Result};
+use crate::{Capabilities, CommandRequest, EvalRequest, Outcome, Policy, Provider, Result, RunContext};
 
 /// What an installation runs: snippets and programs, each in a sandbox that ends with it, and the calls of persistent sandboxes.
 /// All of them share one policy, and its places, processor time and memory. Cheap to clone; clones share everything.
@@ -46,6 +47,36 @@ impl Runtime {
         self.admission.policy()
     }
 
+    /// Lets runs and sandboxes have what a network allows. Sandboxes that asked for none get `usual`. The first one given counts.
+    pub fn set_network(&self, network: Arc<dyn Network>, usual: Option<NetworkGrant>) {
+        self.admission.set_network(network, usual);
+    }
+
+    /// What there is of the network to ask for.
+    pub fn networks(&self) -> Vec<NetworkProfile> {
+        self.admission.network().map(|network| network.profiles()).unwrap_or_default()
+    }
+
+    /// Gives a run of an owner its door to the network, and its variables. `run` is how the audit calls it.
+    ///
+    /// # Errors
+    /// `network_denied` where there is no network, or for what is beyond the operator's rules; `args_invalid` for what cannot be read.
+    pub fn give_network(
+        &self,
+        owner: &Owner,
+        grant: &NetworkGrant,
+        (run, language): (&str, &str),
+        context: &mut RunContext,
+    ) -> Result<()> {
+        let open = self.admission.needs_network()?.door(
+            &NetworkRun { owner, sandbox: None, run, language },
+            grant,
+        )?;
+        context.offer_variables(open.environment);
+        context.network = Some(open.door);
+        Ok(())
+    }
+
     /// What this installation can do. Starts nothing.
     pub fn capabilities(&self) -> Capabilities {
         let policy = self.policy();
@@ -57,7 +88,7 @@ impl Runtime {
             ceiling: policy.ceiling.clone(),
             allow_writes: policy.allow_writes,
             allow_eval: policy.allow_eval,
-            network: "none",
+            network: if self.admission.network().is_some() { "rules" } else { "none" },
         }
     }
 

@@ -21,6 +21,7 @@
 //! | the whole of long output | [`outputs`] |
 //! | checkpoint, restore, fork | [`states`] |
 //! | to the current guests, with what can be carried | [`migrating`] |
+//! | what they reach outside | [`network`] |
 //! | programs that outlive their call: waiting, answered, going on | [`runs`] |
 //! | the last steps, and back to before one | [`history`] |
 //! | a call that somebody else ends | [`ending`] |
@@ -61,6 +62,7 @@ mod lanes;
 mod life;
 mod making;
 mod migrating;
+mod network;
 mod outputs;
 mod packages;
 mod pieces;

@@ -81,6 +81,7 @@ pub(crate) async fn run(
         warning: None,
         closed_files: Vec::new(),
         recovery_reason: None,
+        network: None,
     })
 }
 

@@ -134,6 +134,7 @@ impl Instance {
 
     /// Ends a run: what it could call is taken from the instance, and what it has come to is told.
     fn outcome(&mut self, status: Status, limits: &Limits, begin: Instant) -> Outcome {
+        let network = self.entry.host().net.used();
         self.entry.host_mut().disarm();
         Outcome {
             status,
@@ -146,6 +147,7 @@ impl Instance {
             warning: None,
             closed_files: self.entry.host_mut().files.held.take_lost(),
             recovery_reason: None,
+            network,
         }
     }
 
@@ -361,6 +363,7 @@ impl Instance {
         let host = self.entry.host_mut();
         host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
         host.callbacks = request.context.callbacks.clone();
+        host.net.begin(request.context.network.clone());
         host.calls = used.unwrap_or_default();
         (host.programs, host.compiler) = (programs, compiler);
         host.limiter.arm(usize::try_from(limits.memory).unwrap_or(usize::MAX))

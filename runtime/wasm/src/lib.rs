@@ -46,6 +46,7 @@ mod linker;
 mod loaded;
 mod loader;
 mod machine;
+mod net;
 mod once;
 mod pauses;
 mod pieces;

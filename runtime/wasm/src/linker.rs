@@ -4,7 +4,7 @@ use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{Engine, StoreContextMut};
 
 use crate::bindings::CONTRACT;
-use crate::bindings::dormouse::sandbox::{host, programs};
+use crate::bindings::dormouse::sandbox::{host, net, programs};
 use crate::disk::add_filesystem_to_linker;
 use crate::state::Host;
 
@@ -18,6 +18,7 @@ pub(crate) fn link(engine: &Engine) -> wasmtime::Result<Linker<Host>> {
     add_filesystem_to_linker(&mut linker, Host::files)?;
     linker.allow_shadowing(false);
     host::add_to_linker::<_, HasSelf<Host>>(&mut linker, |host| host)?;
+    net::add_to_linker::<_, HasSelf<Host>>(&mut linker, |host| host)?;
     link_programs(&mut linker)?;
     Ok(linker)
 }

@@ -18,6 +18,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use dormouse_core::connections::Taint;
+use dormouse_core::grants::set_variable;
 use dormouse_core::sandbox::{
     Beside, Excess, Executed, Files as FilesPort, Include, Job, Lost, Machine, Migrated, OWN_FOLDERS,
     OlderMemory, SandboxSpec, Snapshot, Variable,
@@ -150,12 +151,23 @@ impl WasmMachine {
         OwnFiles::Kept(self.files.0.clone())
     }
 
+    /// The sandbox's variables, and those that come with a run where it has none of their names.
+    fn environment(&self, of_run: Vec<(String, String)>) -> Vec<(String, String)> {
+        let mut all = of_run;
+        for variable in &self.grants.environment {
+            set_variable(&mut all, variable.clone());
+        }
+        all
+    }
+
     /// A request with the sandbox's own grants and memory.
     fn adopt(&self, request: Task) -> Task {
+        let own = request.context.grants;
         let grants = Grants {
-            stdin: request.context.grants.stdin,
-            arguments: request.context.grants.arguments,
-            seed: request.context.grants.seed,
+            environment: self.environment(own.environment),
+            stdin: own.stdin,
+            arguments: own.arguments,
+            seed: own.seed,
             ..self.grants.clone()
         };
         let memory = match self.interpreters.get(&request.guest.runs_as()) {

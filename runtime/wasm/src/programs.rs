@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use dormouse_core::network::Door;
 use dormouse_core::program::MAX_STREAM;
 use dormouse_core::sandbox::Executed;
 use dormouse_core::{
@@ -62,6 +63,7 @@ struct Inner {
     grants: Grants,
     limits: Limits,
     callbacks: Callbacks,
+    network: Option<Arc<dyn Door>>,
     operators: Arc<dyn Operators>,
     /// Callbacks that the command line and its programs have called together.
     used: Arc<AtomicU32>,
@@ -86,6 +88,7 @@ impl Programs {
             grants: Grants { stdin: Vec::new(), arguments: Vec::new(), ..request.context.grants.clone() },
             limits: Limits { output: MAX_STREAM, ..request.context.limits.clone() },
             callbacks: request.context.callbacks.clone(),
+            network: request.context.network.clone(),
             operators,
             used: Arc::default(),
             share,
@@ -209,6 +212,7 @@ impl Programs {
         request.context.limits =
             Limits { wall: deadline.saturating_duration_since(begin).max(LEAST), ..inner.limits.clone() };
         request.context.callbacks = inner.callbacks.clone();
+        request.context.network = inner.network.clone();
         request.context.grants = Grants {
             stdin: launch.stdin,
             environment: call.environment.clone(),

@@ -16,6 +16,7 @@ use crate::bindings::dormouse::sandbox::host::{Answer, Call, Wanted};
 use crate::bindings::dormouse::sandbox::programs as contract;
 use crate::disk::{DiskLimits, Files, FilesView};
 use crate::limiter::Limiter;
+use crate::net::Net;
 use crate::pauses::Pauses;
 use crate::under_way::{self, Answered, MOST, MOST_TOLD, UnderWay};
 
@@ -56,6 +57,7 @@ pub(crate) struct Host {
     pub(crate) deadline: Instant,
     pub(crate) pauses: Pauses,
     pub(crate) callbacks: Callbacks,
+    pub(crate) net: Net,
     /// Those that it has called and that have not answered.
     pub(crate) under_way: UnderWay,
     /// Callbacks that the run has called; the programs that it starts count here too.
@@ -79,6 +81,7 @@ impl Host {
             deadline: Instant::now() + Duration::from_secs(60),
             pauses: Pauses::default(),
             callbacks: Callbacks::default(),
+            net: Net::default(),
             under_way: UnderWay::default(),
             calls: Arc::default(),
             programs: None,
@@ -92,6 +95,7 @@ impl Host {
     pub(crate) fn disarm(&mut self) {
         (self.callbacks, self.programs, self.compiler) = (Callbacks::default(), None, None);
         self.under_way = UnderWay::default();
+        self.net.end();
     }
 
     /// What `wasi:filesystem` works on.
@@ -115,6 +119,16 @@ impl Host {
     /// # Errors
     /// It wants more than any guest of ours would.
     pub(crate) async fn wait(&mut self, wanted: Wanted) -> wasmtime::Result<Vec<Answer>> {
+        let until = self.begin_calls(wanted).await?;
+        let answers = self.callbacks.away(self.under_way.next(until)).await;
+        Ok(self.given(answers))
+    }
+
+    /// Makes the calls that a program wants made. Answers until when it waits.
+    ///
+    /// # Errors
+    /// It wants more than any guest of ours would.
+    pub(crate) async fn begin_calls(&mut self, wanted: Wanted) -> wasmtime::Result<Option<Instant>> {
         wasmtime::ensure!(
             wanted.calls.len() <= MOST_TOLD,
             "a program made {} calls at once",
@@ -133,11 +147,15 @@ impl Host {
                 Err(why) => self.under_way.answer(under_way::Answer { id, answered: Err(why) }),
             }
         }
-        let answers = self.callbacks.away(self.under_way.next(until)).await;
-        Ok(answers
+        Ok(until)
+    }
+
+    /// Answers as the program gets them.
+    pub(crate) fn given(&mut self, answers: Vec<under_way::Answer>) -> Vec<Answer> {
+        answers
             .into_iter()
             .map(|answer| Answer { id: answer.id, outcome: self.take(answer.answered) })
-            .collect())
+            .collect()
     }
 
     /// An answer as the program gets it: its files are put where they belong.

@@ -193,6 +193,7 @@ pub(crate) fn ended(status: Status, usage: Usage) -> Outcome {
         warning: None,
         closed_files: Vec::new(),
         recovery_reason: None,
+        network: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dormouse::Bounds;
 
-use super::{ConnectArgs, GrantArgs, LimitArgs};
+use super::{ConnectArgs, NetworkArgs, GrantArgs, LimitArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +52,8 @@ pub(crate) struct EvalArgs {
     pub(crate) grants: GrantArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Forbid evaluating text as code: eval, exec, compile, new Function and the like
     #[arg(long, help_heading = "Grants")]
     pub(crate) no_eval: bool,

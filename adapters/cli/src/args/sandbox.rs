@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ConnectArgs, DockerArgs, GitArgs, ImageArgs, QuotaArgs};
+use super::{ConnectArgs, NetworkArgs, DockerArgs, GitArgs, ImageArgs, QuotaArgs};
 use crate::settings::units;
 
 /// Where sandboxes are kept.
@@ -20,6 +20,8 @@ pub(crate) struct StateArgs {
     pub(crate) given: GivenArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) quota: QuotaArgs,
     #[command(flatten)]

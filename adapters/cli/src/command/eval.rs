@@ -30,7 +30,8 @@ fn lift(Confirmed(confirmed): Confirmed) -> Result<(), Failure> {
 }
 
 fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Failure> {
-    let Eval { mut request, policy, unguarded, exceptions, show_null, connect } = settings::eval(arguments)?;
+    let Eval { mut request, policy, unguarded, exceptions, show_null, connect, network } =
+        settings::eval(arguments)?;
     let connectors = settings::connect::here(&connect)?;
     if let Some(connectors) = &connectors {
         let caller = settings::connect::caller(Some(&request.language), &request.context.taint);
@@ -46,6 +47,8 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     // Only people see an excerpt of the source.
     let code = if live.is_some() { request.code.clone() } else { String::new() };
     let dormouse = once::dormouse(place, policy)?;
+    let language = request.language.to_string();
+    once::wait(settings::network::give(&dormouse, network, ("eval", &language), &mut request.context))?;
     let run = once::watch(dormouse.runtime().eval(request), live.as_deref());
     let outcome = once::wait(run);
     once::close(connectors);

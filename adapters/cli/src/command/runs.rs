@@ -31,6 +31,7 @@ pub(crate) fn run(
     audit::note("runs", &settings::exceptions::of_state(state, None))?;
     let json = state.json;
     let connectors = settings::connect::here(&state.connect)?;
+    once::wait(settings::network::offer(&dormouse, state))?;
     if let Some(connectors) = &connectors {
         dormouse.sandboxes()?.serve_runs(Arc::new(settings::connect::ForRuns(connectors.clone())));
     }

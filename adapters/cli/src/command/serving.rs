@@ -55,6 +55,11 @@ impl Serving {
         let rules = settings::given::rules(meant.rules.clone(), &meant.policy, meant.mounts.clone());
         let lasting = meant.state.is_some().then_some(&rules);
         descriptors::raise(&dormouse::Capacity::of(&meant.policy, lasting, 0, meant.ready));
+        // So are secrets.
+        let network = match meant.network.take() {
+            Some(network) => Some(before_the_wall(network.open(meant.confined.resolver()))?),
+            None => None,
+        };
         let wall = confine(place, &meant.confined, meant.state.as_deref())?;
         log::detach();
         if meant.profiles.contains(&Profile::Eval) && meant.grants.project.is_none() {
@@ -72,6 +77,9 @@ impl Serving {
             builder = builder.state(folder);
         }
         let dormouse = builder.build()?;
+        if let Some(network) = network {
+            dormouse.runtime().set_network(network, None);
+        }
         if let Some(sandboxes) = dormouse.runtime().sandboxes() {
             settings::packages::offer(&dormouse, packages)?;
             if let Some(remotes) = &meant.remotes {
@@ -203,6 +211,13 @@ impl Serving {
         runtime.shutdown_timeout(SHUTDOWN);
         saved.map(|()| served).inspect_err(|error| tracing::error!(%error, "not everything could be saved"))
     }
+}
+
+/// Does what has to be done before there is an event loop to serve with; no thread of it is left.
+fn before_the_wall<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let event_loop = event_loop.map_err(|error| Error::internal("the event loop cannot be started", error))?;
+    event_loop.block_on(work)
 }
 
 /// Confines the process, before it has a second thread, and says so. The folders that it keeps things in are made before.

@@ -10,10 +10,6 @@ use crate::args::GrantArgs;
 
 /// The grants of a run, without program arguments, and the policy that allows them.
 pub(super) fn grants(arguments: &GrantArgs) -> Result<(Grants, Policy)> {
-    if arguments.network {
-        return Err(Error::new(ErrorCode::NetworkDenied, "the network cannot be granted by this build")
-            .with_hint("leave --network out, and pass the data with --stdin or --mount"));
-    }
     let mounts = mounts(&arguments.mounts, arguments.writes, "--writes")?;
     let project = project(arguments.project.as_deref(), arguments.bootstrap.as_deref(), arguments.writes)?;
     let directory = arguments.cwd.as_deref().map(GuestPath::parse).transpose()?;

@@ -275,6 +275,7 @@ fn outcome(
         warning: None,
         closed_files: Vec::new(),
         recovery_reason: lost.map(|lost| lost.reason),
+        network: None,
     }
 }
 

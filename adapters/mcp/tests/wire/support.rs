@@ -89,6 +89,7 @@ impl Provider for Fake {
             warning: None,
             closed_files: Vec::new(),
             recovery_reason: None,
+            network: None,
         })
     }
 }

@@ -23,6 +23,7 @@ fn outcome_of(status: Status) -> Outcome {
         warning: None,
         closed_files: Vec::new(),
         recovery_reason: None,
+        network: None,
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MIB;
+use crate::network::NetworkGrant;
 use crate::{Access, Error, ErrorCode, Grants, GuestPath, Mount, Result};
 
 /// A folder of the host that a sandbox sees for its whole life. Not part of its state.
@@ -177,6 +178,8 @@ pub struct SandboxSpec {
     pub warm_pool: WarmPool,
     /// Whether its calls are saved before they are answered, or a moment later. Default delayed.
     pub durability: Durability,
+    /// What of the operator's network it may reach. Default none: it has no network.
+    pub network: Option<NetworkGrant>,
 }
 
 impl SandboxSpec {
@@ -216,6 +219,7 @@ impl Default for SandboxSpec {
             processes: 256,
             warm_pool: WarmPool::Prefer,
             durability: Durability::Delayed,
+            network: None,
         }
     }
 }

@@ -33,6 +33,8 @@ impl Sandboxes {
         call.beside_no_run(&guest)?;
         let place = call.admitted(&guest).await?;
         request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
+        let language = request.language.to_string();
+        self.connect(&call.record, ("eval", &language), &mut request.context);
         let run = async {
             let limits = &request.context.limits;
             let begun = Begun::new(&mut call, guest, &request.code, limits).await?;

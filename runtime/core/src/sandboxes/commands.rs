@@ -15,6 +15,9 @@ use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
 use crate::sandbox::{Durability, Event, Executed, Handle, JobId, Owner, Sandbox, SandboxId};
 use crate::{Error, ErrorCode, Grants, GuestName, GuestPath, Limits, LineRequest, OutputSink, Result};
 
+/// How the audit of the network calls the language of command lines.
+pub(super) const SHELL: &str = "bash";
+
 /// A command line, and what it may use.
 #[derive(Clone)]
 pub struct CommandLine {
@@ -110,9 +113,10 @@ impl Sandboxes {
         past: Option<usize>,
     ) -> Result<(SandboxId, Executed, Outputs)> {
         let programs = self.programs(owner, line.sink.clone(), line.further.clone());
-        let request = self.request(line)?;
+        let mut request = self.request(line)?;
         let mut call = self.begin_to_run(owner, handle).await?;
         let _place = call.admitted(&GuestName::Shell).await?;
+        self.connect(&call.record, ("exec", SHELL), &mut request.context);
         let run = async {
             let limits = &request.context.limits;
             let begun = Begun::new(&mut call, GuestName::Shell, &request.text, limits).await?;
@@ -156,6 +160,7 @@ impl Sandboxes {
         let place = self.inner.admission.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
         request.context.output = Some(admitted.sink());
+        self.connect(&call.record, ("job", SHELL), &mut request.context);
         let starts = call.run(|machine| {
             request.context.taint.join(machine.taint());
             machine.job(request, programs)

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::ampersand::{self, Parts};
 use super::call::Call;
+use super::commands::SHELL;
 use super::history::Begun;
 use super::jobs::Job;
 use super::outputs::Outputs;
@@ -132,6 +133,7 @@ impl Sandboxes {
             let programs = self.programs(owner, None, beside.further.clone());
             let mut request = self.request(beside)?;
             request.context.output = Some(admitted.sink());
+            self.connect(&call.record, ("job", SHELL), &mut request.context);
             let starts = call.run(|machine| {
                 request.context.taint.join(machine.taint());
                 machine.job(request, programs)
@@ -169,7 +171,8 @@ impl Sandboxes {
 
     async fn run_part(&self, owner: &Owner, call: &mut Call, line: CommandLine) -> Result<Executed> {
         let programs = self.programs(owner, line.sink.clone(), line.further.clone());
-        let request = self.request(line)?;
+        let mut request = self.request(line)?;
+        self.connect(&call.record, ("exec", SHELL), &mut request.context);
         let executed = call.run(|machine| {
             request.context.taint.join(machine.taint());
             machine.exec(request, programs)

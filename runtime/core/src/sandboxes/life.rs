@@ -54,7 +54,7 @@ impl Sandboxes {
     /// As [`Sandboxes::create`], but for what only its ledger knows.
     pub(super) async fn draft(&self, owner: &Owner, asked: Asked) -> Result<Sandbox> {
         let mut spec = match asked.spec {
-            Some(spec) => self.check(spec)?,
+            Some(spec) => self.check(owner, spec)?,
             None => self.inner.rules.defaults.clone(),
         };
         let state = self.image(&spec).await?;
@@ -257,6 +257,7 @@ impl Sandboxes {
         self.inner.sweeping.removed(held, self.inner.uptime());
         self.inner.residents().remove(&id);
         self.inner.jobs.forget(&call.record.owner, &id);
+        self.disconnect(&call.record);
         if let Ok(provider) = self.inner.provider_of(&call.record.spec) {
             provider.forget(&id);
         }
@@ -306,7 +307,7 @@ impl Sandboxes {
     }
 
     /// What a caller asks, if the operator allows it.
-    fn check(&self, spec: SandboxSpec) -> Result<SandboxSpec> {
+    fn check(&self, owner: &Owner, spec: SandboxSpec) -> Result<SandboxSpec> {
         let ceiling = &self.inner.rules.ceiling;
         let most = |what: &str, asked: u64, most: u64| match asked {
             asked if (1..=most).contains(&asked) => Ok(()),
@@ -329,6 +330,7 @@ impl Sandboxes {
         }
         self.inner.admission.check_grants(&spec.grants()?)?;
         self.check_mounts(&spec)?;
+        self.check_network(owner, &spec)?;
         Ok(spec)
     }
 }

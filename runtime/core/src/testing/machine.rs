@@ -113,6 +113,7 @@ fn outcome(status: Status, stdout: &str) -> Outcome {
         warning: None,
         closed_files: Vec::new(),
         recovery_reason: None,
+        network: None,
     }
 }
 

@@ -78,8 +78,9 @@ impl WasmMachine {
         context.limits.memory = self.spec.memory;
         context.limits.fuel = None;
         // Without a folder of its own the line runs where the last one ended.
-        let Grants { stdin, directory, .. } = std::mem::take(&mut context.grants);
-        context.grants = Grants { stdin, directory, ..self.grants.clone() };
+        let Grants { stdin, directory, environment, .. } = std::mem::take(&mut context.grants);
+        let environment = self.environment(environment);
+        context.grants = Grants { stdin, directory, environment, ..self.grants.clone() };
         let files = self.files.0.clone();
         let shared = (self.share.clone(), self.clock.clone());
         let compiler = self.compiler(&task.context.limits);

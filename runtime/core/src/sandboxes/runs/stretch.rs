@@ -47,6 +47,7 @@ impl Sandboxes {
         self.goes_on(run)?;
         let place = call.admitted(&guest).await?;
         request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
+        self.connect(&call.record, (run.id.as_str(), &run.language.to_string()), &mut request.context);
         call.live.program = Some(guest.runs_as());
         let stretch = call.run(|machine| {
             Box::pin(async move {

@@ -1,0 +1,25 @@
+//! The command line of the network that sandboxes may reach.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What sandboxes may reach. Nothing named: nothing.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct NetworkArgs {
+    /// Let sandboxes reach a host by https, and nothing else (docs/guides/network.md); `*.` and a name is for all names below it;
+    /// can be repeated
+    #[arg(long, global = true, value_name = "HOST[:PORT]")]
+    pub(crate) allow_net: Vec<String>,
+    /// File of rules, secrets and budgets of the network (docs/reference/network.md)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) network: Option<PathBuf>,
+    /// Give sandboxes a placeholder for a secret, in the variable NAME; its value goes to these hosts alone; in place of `env:VAR`
+    /// there may be `file:PATH`; can be repeated
+    #[arg(long, global = true, value_name = "NAME=env:VAR@HOST[,HOST]")]
+    pub(crate) secret: Vec<String>,
+    /// File that every request is written to before it leaves [default: network.jsonl in the state folder, for `eval` in
+    /// ~/.local/state/dormouse]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) network_audit: Option<PathBuf>,
+}

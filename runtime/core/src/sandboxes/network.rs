@@ -1,0 +1,49 @@
+//! The network of sandboxes: what one asked for when it was made, and the door of each of its runs.
+
+use std::sync::Arc;
+
+use super::Sandboxes;
+use crate::network::{NetworkRun, Shut};
+use crate::sandbox::{Owner, ProviderName, Sandbox, SandboxSpec};
+use crate::{Error, ErrorCode, Result, RunContext};
+
+impl Sandboxes {
+    /// Whether a sandbox may have the network that it asks for.
+    ///
+    /// # Errors
+    /// `network_denied` for what is beyond the operator's rules, `args_invalid` for what cannot be read, `capability_unavailable` for
+    /// a container.
+    pub(super) fn check_network(&self, owner: &Owner, spec: &SandboxSpec) -> Result<()> {
+        let Some(grant) = &spec.network else { return Ok(()) };
+        if spec.provider != ProviderName::Wasm {
+            return Err(Error::new(
+                ErrorCode::CapabilityUnavailable,
+                "a container does not take part in the network that rules allow",
+            )
+            .with_hint("leave `network` out, or `provider`"));
+        }
+        self.inner.admission.needs_network()?.check(owner, grant)
+    }
+
+    /// The door of a sandbox's run. Where the operator has taken the network back since the sandbox was made, the run begins all the
+    /// same, and is told when it asks for something.
+    pub(super) fn connect(&self, sandbox: &Sandbox, (run, language): (&str, &str), context: &mut RunContext) {
+        let asked = sandbox.spec.network.as_ref();
+        let Some(grant) = asked.or_else(|| self.inner.admission.usual_network()) else { return };
+        let of = NetworkRun { owner: &sandbox.owner, sandbox: Some(&sandbox.id), run, language };
+        match self.inner.admission.needs_network().and_then(|network| network.door(&of, grant)) {
+            Ok(open) => {
+                context.offer_variables(open.environment);
+                context.network = Some(open.door);
+            }
+            Err(error) => context.network = Some(Arc::new(Shut::new(&error))),
+        }
+    }
+
+    /// Ends the connections that are kept for a sandbox.
+    pub(super) fn disconnect(&self, sandbox: &Sandbox) {
+        if let Some(network) = self.inner.admission.network() {
+            network.forget(&sandbox.owner, &sandbox.id);
+        }
+    }
+}

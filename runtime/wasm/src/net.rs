@@ -1,0 +1,281 @@
+//! Connections of a run (`wit/net.wit`): numbers in the guest, streams to the run's [`Door`] on the host.
+//!
+//! A connection is one task beside the guest, which ends with it. All of them end with the run.
+
+mod pipe;
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+use dormouse_core::network::{Door, NetworkRequest, NetworkUse, Pieces, Problem, Trouble};
+use futures::StreamExt as _;
+use tokio::io::{AsyncWriteExt as _, ReadHalf};
+use tokio::task::AbortHandle;
+use tokio_util::io::ReaderStream;
+
+use crate::bindings::dormouse::sandbox::host::Wanted;
+use crate::bindings::dormouse::sandbox::net as contract;
+use crate::state::Host;
+use pipe::{CAPACITY, GuestEnd, HostEnd, Teller, pipe};
+
+/// Connections of a run at one time; the network's budget is usually less.
+const MOST: usize = 1_024;
+/// Connections that a guest waits for at once.
+const MOST_INTERESTS: usize = 1_024;
+
+/// The network of one run.
+#[derive(Default)]
+pub(crate) struct Net {
+    door: Option<Arc<dyn Door>>,
+    connections: HashMap<u64, Connection>,
+    /// The number of the last connection: its upper half is drawn for each run, so that numbers of other runs are nobody's.
+    last: u64,
+}
+
+/// A connection; dropping it ends it.
+struct Connection {
+    end: GuestEnd,
+    task: AbortHandle,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Net {
+    /// A run begins.
+    pub(crate) fn begin(&mut self, door: Option<Arc<dyn Door>>) {
+        self.end();
+        self.door = door;
+    }
+
+    /// A run ends, and with it its connections.
+    pub(crate) fn end(&mut self) {
+        (self.door, self.last) = (None, 0);
+        self.connections.clear();
+    }
+
+    /// What the run did so far, if it may do anything.
+    pub(crate) fn used(&self) -> Option<NetworkUse> {
+        self.door.as_ref().map(|door| door.used())
+    }
+
+    fn door(&self) -> Result<&Arc<dyn Door>, Problem> {
+        let door = self.door.as_ref().ok_or_else(Problem::none)?;
+        if self.connections.len() >= MOST {
+            return Err(Problem::new(Trouble::Exhausted, format!("{MOST} connections are open, as many as may")));
+        }
+        Ok(door)
+    }
+
+    fn keep(&mut self, end: GuestEnd, task: AbortHandle) -> Result<u64, Problem> {
+        if self.last == 0 {
+            let mut drawn = [0; 4];
+            getrandom::fill(&mut drawn)
+                .map_err(|_| Problem::new(Trouble::Reset, "the system has no randomness"))?;
+            self.last = u64::from(u32::from_ne_bytes(drawn)) << 32;
+        }
+        self.last += 1;
+        self.connections.insert(self.last, Connection { end, task });
+        Ok(self.last)
+    }
+
+    fn get(&self, number: u64) -> Result<&Connection, Problem> {
+        let told = || Problem::new(Trouble::Closed, "the connection is closed: it ends with its run");
+        self.connections.get(&number).ok_or_else(told)
+    }
+
+    fn open(&mut self, host: &str, port: u16) -> Result<u64, Problem> {
+        let serve = self.door()?.open(host, port)?;
+        let (guest, end, teller) = pipe();
+        let task = tokio::spawn(async move {
+            if let Err(problem) = serve(Box::new(end)).await {
+                teller.fail(problem);
+            }
+        });
+        self.keep(guest, task.abort_handle())
+    }
+
+    fn exchange(&mut self, request: contract::Request) -> Result<u64, Problem> {
+        let door = self.door()?.clone();
+        let (guest, end, teller) = pipe();
+        let contract::Request { method, url, headers, body } = request;
+        if !body {
+            guest.finish();
+        }
+        let task = tokio::spawn(async move {
+            if let Err(problem) = exchange(&*door, (end, &teller), (method, url, headers, body)).await {
+                teller.fail(problem);
+            }
+        });
+        self.keep(guest, task.abort_handle())
+    }
+
+    /// Those of the interests that are ready; whoever polls is woken when that changes.
+    fn poll_ready(&self, interests: &[contract::Interest], cx: &Context<'_>) -> Vec<contract::Ready> {
+        let mut ready = Vec::new();
+        for interest in interests {
+            let connection = interest.connection;
+            let (reads, writes) = match self.connections.get(&connection) {
+                Some(connection) => connection.end.poll_ready(cx),
+                None => (true, true),
+            };
+            let (reads, writes) = (reads && interest.reads, writes && interest.writes);
+            if reads || writes {
+                ready.push(contract::Ready { connection, reads, writes });
+            }
+        }
+        ready
+    }
+
+    /// Those of the interests that are ready, when one is.
+    async fn ready(&self, interests: &[contract::Interest]) -> Vec<contract::Ready> {
+        poll_fn(|cx| match self.poll_ready(interests, cx) {
+            ready if ready.is_empty() => Poll::Pending,
+            ready => Poll::Ready(ready),
+        })
+        .await
+    }
+}
+
+type Asked = (String, String, Vec<(String, Vec<u8>)>, bool);
+
+/// Sends a request, and carries its answer to the guest.
+async fn exchange(door: &dyn Door, (end, teller): (HostEnd, &Teller), asked: Asked) -> Result<(), Problem> {
+    let (method, url, headers, has_body) = asked;
+    let (reader, mut writer) = tokio::io::split(end);
+    let body = has_body.then(|| sent(reader));
+    let mut answer = door.exchange(NetworkRequest { method, url, headers, body }).await?;
+    teller.answer((answer.status, answer.headers));
+    while let Some(piece) = answer.body.next().await {
+        if writer.write_all(&piece?).await.is_err() {
+            // The guest has closed it.
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What a guest sends, in pieces.
+fn sent(reader: ReadHalf<HostEnd>) -> Pieces {
+    let broken = |_| Problem::new(Trouble::Reset, "the request's body broke off");
+    ReaderStream::with_capacity(reader, CAPACITY).map(move |piece: std::io::Result<Bytes>| piece.map_err(broken)).boxed()
+}
+
+impl Host {
+    /// Waits for connections, and for what a program waits for besides.
+    async fn wait_for_net(
+        &mut self,
+        interests: &[contract::Interest],
+        wanted: Wanted,
+    ) -> wasmtime::Result<contract::Happened> {
+        wasmtime::ensure!(
+            interests.len() <= MOST_INTERESTS,
+            "a program waits for {} connections at once",
+            interests.len()
+        );
+        let until = self.begin_calls(wanted).await?;
+        let (net, under_way) = (&self.net, &mut self.under_way);
+        let waited = async {
+            // Connections that are not there are ready, and so would hide answers.
+            tokio::select! {
+                answers = under_way.next(until) => (answers, Vec::new()),
+                ready = net.ready(interests) => (Vec::new(), ready),
+            }
+        };
+        let (mut answers, mut ready) = self.callbacks.away(waited).await;
+        if ready.is_empty() {
+            ready = self.net.poll_ready(interests, &Context::from_waker(Waker::noop()));
+        } else {
+            answers = self.under_way.next(Some(Instant::now())).await;
+        }
+        Ok(contract::Happened { ready, answers: self.given(answers) })
+    }
+}
+
+impl contract::Host for Host {
+    async fn open(
+        &mut self,
+        host: String,
+        port: u16,
+    ) -> wasmtime::Result<Result<u64, contract::Problem>> {
+        Ok(self.net.open(&host, port).map_err(told))
+    }
+
+    async fn exchange(
+        &mut self,
+        request: contract::Request,
+    ) -> wasmtime::Result<Result<u64, contract::Problem>> {
+        Ok(self.net.exchange(request).map_err(told))
+    }
+
+    async fn response(
+        &mut self,
+        connection: u64,
+    ) -> wasmtime::Result<Result<Option<contract::Head>, contract::Problem>> {
+        let head = self.net.get(connection).and_then(|connection| connection.end.head());
+        let head = head.map(|head| head.map(|(status, headers)| contract::Head { status, headers }));
+        Ok(head.map_err(told))
+    }
+
+    async fn send(
+        &mut self,
+        connection: u64,
+        bytes: Vec<u8>,
+    ) -> wasmtime::Result<Result<u32, contract::Problem>> {
+        let taken = self.net.get(connection).and_then(|connection| connection.end.send(&bytes));
+        Ok(taken.map(|taken| u32::try_from(taken).unwrap_or(u32::MAX)).map_err(told))
+    }
+
+    async fn receive(
+        &mut self,
+        connection: u64,
+        most: u32,
+    ) -> wasmtime::Result<Result<Option<Vec<u8>>, contract::Problem>> {
+        // No bytes would be the end.
+        let most = usize::try_from(most).unwrap_or(usize::MAX).clamp(1, CAPACITY);
+        Ok(self.net.get(connection).and_then(|connection| connection.end.receive(most)).map_err(told))
+    }
+
+    async fn finish(&mut self, connection: u64) -> wasmtime::Result<()> {
+        if let Ok(connection) = self.net.get(connection) {
+            connection.end.finish();
+        }
+        Ok(())
+    }
+
+    async fn close(&mut self, connection: u64) -> wasmtime::Result<()> {
+        self.net.connections.remove(&connection);
+        Ok(())
+    }
+
+    async fn wait(
+        &mut self,
+        interests: Vec<contract::Interest>,
+        wanted: Wanted,
+    ) -> wasmtime::Result<contract::Happened> {
+        self.wait_for_net(&interests, wanted).await
+    }
+}
+
+/// A problem in the words of the contract.
+fn told(problem: Problem) -> contract::Problem {
+    let trouble = match problem.trouble {
+        Trouble::Denied => contract::Trouble::Denied,
+        Trouble::UnknownName => contract::Trouble::UnknownName,
+        Trouble::Refused => contract::Trouble::Refused,
+        Trouble::Reset => contract::Trouble::Reset,
+        Trouble::Closed => contract::Trouble::Closed,
+        Trouble::TimedOut => contract::Trouble::TimedOut,
+        Trouble::Untrusted => contract::Trouble::Untrusted,
+        Trouble::Protocol => contract::Trouble::Protocol,
+        Trouble::Exhausted => contract::Trouble::Exhausted,
+    };
+    contract::Problem { trouble, text: problem.text }
+}
