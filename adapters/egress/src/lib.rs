@@ -19,6 +19,7 @@
 //! | TLS, and connections that are kept | `upstream` |
 //! | bodies out and back, counted | `body`, `answer` |
 //! | what an outcome tells of it | `usage`: [`NetworkUse`](dormouse_core::network::NetworkUse) |
+//! | rules as lines, for calls | `line` |
 //! | the port of the core, in these words | `outside`: [`Outside`]; `door` |
 //!
 //! In a sandbox there are names and no addresses, placeholders and no secrets. The host alone looks names up, and dials only addresses
@@ -57,6 +58,7 @@ pub mod file;
 pub mod flags;
 mod gate;
 pub mod host;
+mod line;
 mod message;
 mod note;
 mod outside;

@@ -1,15 +1,15 @@
 //! The core's port to the network: profiles become grants, and each run gets its door.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use dormouse_core::network::{Network, NetworkGrant, NetworkProfile, NetworkRun, OpenDoor};
 use dormouse_core::sandbox::{Owner, SandboxId};
-use dormouse_core::{Error, Result};
+use dormouse_core::Result;
 
 use crate::gate::{Caller, Gate, Run, Way};
+use crate::line;
 use crate::policy::{Grant, Protocol, Rule, Wanted};
 
 /// Sandboxes whose connections are kept at one time; those of the one that was used least recently are ended for another.
@@ -43,12 +43,11 @@ impl Outside {
 
     fn way(&self, owner: &Owner, sandbox: Option<&SandboxId>, asked: &NetworkGrant) -> Result<Arc<Way>> {
         let profile = self.gate.settings().profile(&asked.profile)?.clone();
-        let grant = match &asked.narrowed {
+        let grant = match &asked.allow {
             None => Grant::new(profile),
-            Some(wanted) => {
-                let wanted: Wanted = serde_json::from_value(wanted.clone())
-                    .map_err(|error| Error::args_invalid(format!("network: {error}")))?;
-                Grant::narrowed(profile, &wanted)?
+            Some(lines) => {
+                let allow = lines.iter().map(|line| line::read(line)).collect::<Result<_>>()?;
+                Grant::narrowed(profile, &Wanted { allow, secrets: None })?
             }
         };
         let sandbox = sandbox.map(ToString::to_string);
@@ -107,22 +106,10 @@ impl Network for Outside {
             });
             NetworkProfile {
                 name: name.clone(),
-                allows: rules.iter().map(shown).collect(),
+                allows: rules.iter().flat_map(line::shown).collect(),
                 secrets: secrets.map(|secret| secret.name.clone()).collect(),
             }
         };
         settings.profiles.iter().map(|(name, rules)| profile(name, &rules.rules)).collect()
     }
-}
-
-/// A rule in a line: `https api.example.com:443 GET,POST /v1/**`.
-fn shown(rule: &Rule) -> String {
-    let mut line = format!("{} {}:{}", rule.protocol, rule.host, rule.port);
-    if !rule.methods.is_empty() {
-        let _ = write!(line, " {}", rule.methods.join(","));
-    }
-    for path in &rule.paths {
-        let _ = write!(line, " {path}");
-    }
-    line
 }

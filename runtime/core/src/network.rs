@@ -10,7 +10,6 @@ use bytes::Bytes;
 use futures::Stream;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{Error, Result};
@@ -123,15 +122,15 @@ pub trait Door: Send + Sync {
 pub struct NetworkGrant {
     /// The profile of the operator's file.
     pub profile: String,
-    /// What of the profile was asked for, in the form of the tools' argument `network`. None: all of it.
+    /// What of the profile is wanted, as lines such as `GET https://api.example.com/v1/**`. None: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub narrowed: Option<Json>,
+    pub allow: Option<Vec<String>>,
 }
 
 impl Default for NetworkGrant {
     /// All of the profile `default`.
     fn default() -> Self {
-        Self { profile: DEFAULT_PROFILE.into(), narrowed: None }
+        Self { profile: DEFAULT_PROFILE.into(), allow: None }
     }
 }
 
@@ -186,7 +185,7 @@ impl Door for Shut {
 pub struct NetworkProfile {
     /// Its name.
     pub name: String,
-    /// What it allows, as `https api.example.com:443 GET /v1/**`.
+    /// What it allows, in lines that a [`NetworkGrant`] can ask for.
     pub allows: Vec<String>,
     /// Names of the secrets whose placeholders it gives.
     pub secrets: Vec<String>,

@@ -6,6 +6,7 @@ use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
 use serde_json::Value as Json;
 
 use super::{Reply, unsaved};
+use crate::verbs::network::{self, UsedShown};
 use crate::spec::{
     Answered as _, ErrorFields, Flat, Inline, Nested, OrNull, answer, answer::Part, error_schema, list_of,
     outcome,
@@ -56,6 +57,7 @@ answer! {
         recovery_reason: Option<String> = outcome::RECOVERY_REASON,
         warning: Option<ErrorFields> = outcome::warning(),
         closed_files: Option<Vec<String>> = list_of("Its path.", outcome::CLOSED_FILES),
+        network: Option<Nested<UsedShown>> = "What the run did with its network; only if it has one.",
     }
 }
 
@@ -129,6 +131,7 @@ impl Tail {
             recovery_reason: outcome.recovery_reason.clone(),
             warning: outcome.warning.as_ref().map(ErrorFields::of),
             closed_files: Some(outcome.closed_files.clone()).filter(|files| !files.is_empty()),
+            network: network::used(outcome.network.as_ref()),
         }
     }
 
@@ -147,6 +150,7 @@ impl Tail {
             recovery_reason: None,
             warning: None,
             closed_files: None,
+            network: None,
         }
     }
 }

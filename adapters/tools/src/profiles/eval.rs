@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dormouse_core::mistaken::in_other_words;
 use dormouse_core::{
-    Error, ErrorCode, EvalRequest, Grants, Language, Limits, Outcome, Policy, Result, Runtime, Status,
+    Error, EvalRequest, Grants, Language, Limits, Outcome, Policy, Result, Runtime, Status,
 };
 use serde_json::{Map, Value as Json};
 
@@ -42,7 +42,7 @@ arguments! {
         timeout_ms: u64 = timeout(policy),
         allow_writes: bool =
             flag("Asks for writes to the project. Default false; the server's own flag is the ceiling."),
-        allow_network: bool = flag("Asks for outbound network access. Default false; refused by this server."),
+        allow_network: bool = flag("Asks for outbound network access, as far as the operator allows it. Default false."),
         preview_offset: u32 = integer::<u32>(
             (0, u32::MAX.into()),
             "Items of the outermost container of the result to skip, to page through it. Default 0.",
@@ -89,12 +89,6 @@ impl FrameworkEval {
 
     async fn run(&self, arguments: Map<String, Json>, context: CallContext) -> Result<Outcome> {
         let snippet = self.table.decode(arguments)?;
-        if snippet.allow_network {
-            let error = Error::new(ErrorCode::NetworkDenied, "network access is not offered here");
-            return Err(error.with_hint(
-                "leave `allow_network` out and put the data into `snippet`, or into a file of the project",
-            ));
-        }
         let defaults = &self.runs.runtime().policy().defaults;
         let asked = Asked {
             code: snippet.snippet,
@@ -105,6 +99,7 @@ impl FrameworkEval {
             limits: Limits { wall: Duration::from_millis(snippet.timeout_ms), ..defaults.clone() },
             bounds: bounds(snippet.preview_offset, None),
             writes: snippet.allow_writes,
+            network: snippet.allow_network,
             // The snippet has no `eval` (S1-24).
             makes_code: false,
         };

@@ -11,6 +11,7 @@ use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Li
 use serde_json::{Map, Value as Json};
 
 use self::offered::{Git, LanguageModel, Packages};
+use super::network::{self, ProfileShown};
 use crate::call::{CallContext, Reply, encode};
 use crate::models::Models;
 use crate::skills::{self, SkillShown, Skills};
@@ -47,7 +48,8 @@ answer! {
         skills: Vec<SkillShown> = skills::EVERY,
         allow_writes: bool = "Whether writes to mounted folders can be granted.",
         allow_eval: bool = "Whether snippets may make code from text.",
-        network: &'static str = "Network access that can be granted: `none`.",
+        network: &'static str = "Network access that can be granted: `none`, or `rules` (what `networks` lists).",
+        networks: Vec<ProfileShown> = "Networks that can be asked for; `default` is what `allow_network` means.",
         packages: Nested<Packages> = "Packages that sandboxes can have installed by the host.",
         git: Nested<Git> =
             "Remote git repositories. `git` itself is always there for repositories of the sandbox's own.",
@@ -290,6 +292,7 @@ impl Capabilities {
             allow_writes: found.allow_writes,
             allow_eval: found.allow_eval,
             network: found.network,
+            networks: network::profiles(self.runtime.networks()),
             packages: Nested(offered::packages(sandboxes)),
             git: Nested(offered::git(sandboxes)),
             models: Nested(offered::models(&self.models, brings)),

@@ -11,6 +11,7 @@ use dormouse_core::{Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
 use super::Verb;
 use super::clone::{self, Repository};
+use super::network;
 use super::shown::SandboxShown;
 use crate::call::{Answer, Caller};
 use crate::services::Services;
@@ -160,6 +161,16 @@ arguments! {
             64 << 10,
             "Environment variables as `NAME=value`; of one name the last counts. Default none.",
         ).given(),
+        network: Given<Option<String>> = text::<String>(
+            MAX_WORD,
+            "The network that its programs may reach: `none` (default), or a name that sandbox_capabilities lists.",
+        ).optional().given(),
+        network_allow: Given<Vec<String>> = texts(
+            256,
+            64 << 10,
+            "What of that network is wanted, as `GET,POST https://api.example.com/v1/**`; methods and path can be left out. Default: \
+             all of it.",
+        ).given(),
         repo: Option<String> = text::<String>(
             clone::MAX,
             "A git repository to clone into `/workspace`: an https address that the operator allows, or a folder of the \
@@ -248,6 +259,7 @@ async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answ
     for pair in &asked.env.value {
         set_variable(&mut spec.environment, variable(pair)?);
     }
+    spec.network = network::asked(asked.network.value.as_deref(), &asked.network_allow.value)?;
     Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
     let begins = repository.map(|repository| repository.beginning(services, caller)).transpose()?;
     let wanted = Asked {

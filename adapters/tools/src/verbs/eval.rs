@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dormouse_core::network::NetworkGrant;
 use dormouse_core::sandbox::{Run, RunLimits, SandboxId};
 use dormouse_core::{
     Access, Bounds, Error, ErrorCode, EvalRequest, Grants, Language, Limits, Outcome, Result, Runtime,
@@ -71,6 +72,8 @@ pub(crate) struct Asked {
     pub(crate) limits: Limits,
     pub(crate) bounds: Bounds,
     pub(crate) writes: bool,
+    /// Whether it may reach the network `default`.
+    pub(crate) network: bool,
     pub(crate) makes_code: bool,
 }
 
@@ -106,6 +109,10 @@ impl Runs {
         request.context.grants = Grants { stdin: asked.stdin.into_bytes(), seed: asked.seed, ..grants };
         request.context.output.clone_from(&context.output);
         let language = request.language.clone();
+        if asked.network {
+            let of = ("eval", language.as_str());
+            self.runtime.give_network(&context.owner, &NetworkGrant::default(), of, &mut request.context)?;
+        }
         self.offered.offer(context, Some(&language), &mut request.context)?;
         Ok(request)
     }
@@ -124,12 +131,11 @@ impl Runs {
         Ok(grants)
     }
 
-    /// Refuses what the server never gives.
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// `capability_unavailable` for what the server never gives.
     fn asked(&self, snippet: Snippet) -> Result<Asked> {
-        if snippet.allow_network {
-            let error = Error::new(ErrorCode::NetworkDenied, "network access is not offered here");
-            return Err(error.with_hint("leave `allow_network` out and pass the data in `code` or `stdin`"));
-        }
         let policy = self.runtime.policy();
         if snippet.allow_eval && !policy.allow_eval {
             let error =
@@ -151,6 +157,7 @@ impl Runs {
             stdin: snippet.stdin.unwrap_or_default(),
             seed: snippet.seed,
             writes: snippet.allow_writes,
+            network: snippet.allow_network,
             makes_code: snippet.allow_eval,
         })
     }
@@ -223,11 +230,16 @@ impl Eval {
             };
         };
         settled(&snippet)?;
-        let mut request = self.runs.request(self.runs.asked(snippet)?, &context)?;
+        let wants_network = snippet.allow_network;
+        let asked = Asked { network: false, ..self.runs.asked(snippet)? };
+        let mut request = self.runs.request(asked, &context)?;
         let Grants { stdin, seed, .. } = request.context.grants;
         request.context.grants = Grants { stdin, seed, ..Grants::default() };
         let sandbox = services.get_or_create(&target, &context.owner).await?;
         let (sandboxes, owner) = (&services.sandboxes, &context.owner);
+        if wants_network {
+            sandboxes.has_network(owner, &found(&sandbox))?;
+        }
         if background {
             let run = sandboxes.start_run(owner, &found(&sandbox), request, RunLimits::default()).await?;
             return Ok(Came::ToARun(run.into()));

@@ -10,6 +10,7 @@ use dormouse_core::sandboxes::View;
 use serde_json::Value as Json;
 
 use super::given::{self, MountShown, WithdrawnShown};
+use super::network::{self, GrantShown};
 use crate::spec::{Nested, OrNull, answer, list_of};
 
 answer! {
@@ -38,6 +39,7 @@ answer! {
         image: Option<OrNull<String>> =
             "The image of its container, null for the operator's default; else the one that it was made from, if any.",
         limits: Nested<LimitsShown> = "What it may use.",
+        network: Option<Nested<GrantShown>> = "What it may reach; only if it has a network.",
         idle_timeout_ms: u64 = "Without calls for this long it is stopped.",
         retention_ms: u64 = "Stopped for this long it is destroyed.",
         mounts: Option<Vec<MountShown>> =
@@ -90,6 +92,7 @@ impl From<&View> for SandboxShown {
             fallback_from: spec.fallback_from.map(|wanted| wanted.as_str()),
             image: has_image.then(|| OrNull(spec.image.clone())),
             limits: Nested(limits),
+            network: network::granted(spec.network.as_ref()),
             idle_timeout_ms: ms(spec.idle),
             retention_ms: ms(spec.retention),
             mounts: Some(given::mounts(&spec.mounts)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Sandboxes;
 use crate::network::{NetworkRun, Shut};
-use crate::sandbox::{Owner, ProviderName, Sandbox, SandboxSpec};
+use crate::sandbox::{Handle, Owner, ProviderName, Sandbox, SandboxSpec};
 use crate::{Error, ErrorCode, Result, RunContext};
 
 impl Sandboxes {
@@ -23,6 +23,18 @@ impl Sandboxes {
             .with_hint("leave `network` out, or `provider`"));
         }
         self.inner.admission.needs_network()?.check(owner, grant)
+    }
+
+    /// Whether a sandbox was made with a network.
+    ///
+    /// # Errors
+    /// `network_denied` if not; `unknown_sandbox`.
+    pub fn has_network(&self, owner: &Owner, handle: &Handle<'_>) -> Result<()> {
+        if self.get(owner, handle)?.sandbox.spec.network.is_some() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorCode::NetworkDenied, "the sandbox was made without a network")
+            .with_hint("make one with `network`, and leave `allow_network` out"))
     }
 
     /// The door of a sandbox's run. Where the operator has taken the network back since the sandbox was made, the run begins all the

@@ -34,6 +34,7 @@ pub(super) fn options(asked: &Create, spec: &SandboxSpec, there: &Sandbox) -> Ve
         ("idle_timeout_ms", asked.idle_timeout_ms.given, spec.idle == has.idle),
         ("retention_ms", asked.retention_ms.given, spec.retention == has.retention),
         ("env", asked.env.given, spec.environment == has.environment),
+        ("network", asked.network.given || asked.network_allow.given, spec.network == has.network),
         ("repo", asked.repo.is_some(), false),
         ("branch", asked.branch.is_some(), false),
         ("allow_writes", asked.allow_writes.given, mounted(spec) == mounted(has)),

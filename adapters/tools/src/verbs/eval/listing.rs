@@ -100,7 +100,7 @@ arguments! {
             if policy.allow_writes { "granted when asked" } else { "refused by this server" }
         )),
         allow_network: bool =
-            flag("Asks for outbound network access. Default false; refused by this server."),
+            flag("Whether it may reach the network `default` of sandbox_capabilities. Default false; in a sandbox that lasts it was decided when it was made."),
         allow_eval: bool = flag(format!(
             "Whether the snippet may evaluate text as code (`eval`, `exec`, `compile`, `new Function`). Default {}; {}.",
             policy.allow_eval,

@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 
 use crate::call::encode;
 use crate::spec::outcome::{CLOSED_FILES, RECOVERY_REASON, warning};
-use crate::spec::{Answered as _, ErrorFields, Flat, Inline, OrNull, answer, list_of};
+use crate::spec::{Answered as _, ErrorFields, Flat, Inline, Nested, OrNull, answer, list_of};
+use crate::verbs::network::{self, UsedShown};
 
 /// Bytes of each stream that are shown whole (16 KiB).
 pub(super) const WHOLE: usize = 16 << 10;
@@ -50,6 +51,7 @@ answer! {
         recovery_reason: Option<String> = RECOVERY_REASON,
         warning: Option<ErrorFields> = warning(),
         closed_files: Option<Vec<String>> = list_of("Its path.", CLOSED_FILES),
+        network: Option<Nested<UsedShown>> = "What the commands did with the network; only if they have one.",
     }
 }
 
@@ -188,6 +190,7 @@ impl Shown {
             recovery_reason: outcome.recovery_reason,
             warning: outcome.warning.as_ref().map(ErrorFields::of),
             closed_files: Some(outcome.closed_files).filter(|files| !files.is_empty()),
+            network: network::used(outcome.network.as_ref()),
         }
     }
 
