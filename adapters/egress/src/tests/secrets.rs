@@ -96,7 +96,7 @@ async fn net_13_a_placeholder_that_does_not_count_stops_the_request() {
     let told = ask(&case.door, request("POST", &case.url("/"), &[], full(body.clone()))).await.unwrap();
     assert_eq!(told.body, body);
     assert!(!case.server.last().contains("s3cr3t"));
-    assert_eq!(case.door.used().denied[0].reason, Reason::Secret);
+    assert_eq!(case.door.used().denied[0].reason, "secret");
     case.assert_unwritten();
 }
 

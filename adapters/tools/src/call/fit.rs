@@ -119,6 +119,7 @@ mod tests {
             warning: None,
             closed_files: Vec::new(),
             recovery_reason: None,
+            network: None,
         }
     }
 

@@ -110,6 +110,12 @@ impl Runs {
         request.context.output.clone_from(&context.output);
         let language = request.language.clone();
         if asked.network {
+            if self.runtime.networks().is_empty() {
+                let error = Error::new(ErrorCode::NetworkDenied, "there is no network here");
+                return Err(error.with_hint(
+                    "leave `allow_network` out, or have the operator allow a network: --allow-net HOST",
+                ));
+            }
             let of = ("eval", language.as_str());
             self.runtime.give_network(&context.owner, &NetworkGrant::default(), of, &mut request.context)?;
         }
