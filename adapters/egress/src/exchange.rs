@@ -7,19 +7,21 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::upgrade::Upgraded;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 use zeroize::Zeroizing;
 
 use crate::answer::Answering;
-use crate::body::{Outgoing, full};
+use crate::body::{Outgoing, empty, full};
 use crate::budget::Held;
 use crate::gate::Door;
 use crate::message::{self, DENIED, Target};
 use crate::note::Note;
 use crate::policy::{Asked, Protocol, Rule};
 use crate::reason::{Reason, Refusal};
-use crate::secrets::{Current, Parts, Washer};
+use crate::secrets::{Current, Frames, Parts, Washer};
+use crate::socket::{self, Handshake, Socket};
 use crate::upstream::{Body, Place, Wire, broken};
 
 /// Time from a request to the head of its answer, connecting included.
@@ -31,6 +33,8 @@ struct Ready {
     place: Place,
     /// What is looked for in the answer.
     washer: Option<Washer>,
+    /// What it asks for, if it is to become a WebSocket.
+    handshake: Option<Handshake>,
 }
 
 /// An answer whose head has come.
@@ -42,6 +46,8 @@ struct Answered {
     place: Place,
     held: Option<Held>,
     washer: Option<Washer>,
+    /// What the answer became: a WebSocket.
+    upgraded: Option<Upgraded>,
 }
 
 impl Door {
@@ -70,29 +76,39 @@ impl Door {
                 }
                 _ => Err(refusal),
             },
-            passed => passed,
+            passed => passed.map(|(answer, _)| answer),
         }
     }
 
-    /// One request. `is_stream`: it came over a stream of a guest's own, which counts as a connection already, and must name its host.
+    /// One request; with its answer comes a WebSocket, if that is what it became. `is_stream`: it came over a stream of a guest's own,
+    /// which counts as a connection already, must name its host, and can become a WebSocket.
     pub(crate) async fn pass(
         &self,
         request: Request<Body>,
         target: &Target,
         is_stream: bool,
-    ) -> Result<Response<Body>, Refusal> {
+    ) -> Result<(Response<Body>, Option<Socket>), Refusal> {
         let mut note = Note::new(self, target, request.method().as_str(), request.uri().path());
-        let Answered { status, headers, body, wire, place, held, washer } =
+        let Answered { status, headers, body, wire, place, held, washer, upgraded } =
             match self.answered(request, target, is_stream, &mut note).await {
                 Ok(answered) => answered,
                 Err(refusal) => return Err(note.refused(refusal)),
             };
         let (wire, door) = (Some(wire), self.clone());
-        let answering = Answering { body, washer, wire, place, held, door, note, over: false };
-        let mut answer = Response::new(answering.into_body().await);
+        let (body, socket) = match upgraded {
+            None => {
+                let answering = Answering { body, washer, wire, place, held, door, note, over: false };
+                (answering.into_body().await, None)
+            }
+            Some(server) => {
+                let frames = washer.map(Frames::new);
+                (empty(), Some(Socket { server, frames, door, note }))
+            }
+        };
+        let mut answer = Response::new(body);
         *answer.status_mut() = status;
         *answer.headers_mut() = headers;
-        Ok(answer)
+        Ok((answer, socket))
     }
 
     async fn answered(
@@ -105,19 +121,30 @@ impl Door {
         self.0.account.spend(Reason::Requests, 1)?;
         let held = if is_stream { None } else { Some(self.0.account.connection()?) };
         let method = request.method().clone();
-        let Ready { request, place, washer } = self.ready(request, target, is_stream, note).await?;
+        let Ready { request, place, washer, handshake } =
+            self.ready(request, target, is_stream, note).await?;
         note.sent()?;
-        let (wire, answer) = self.send(request, &place, note).await?;
+        let (wire, mut answer) = self.send(request, &place, note).await?;
+        let upgrading = hyper::upgrade::on(&mut answer);
         let (head, body) = answer.into_parts();
         let (status, mut headers) = (head.status, head.headers);
         note.status = Some(status.as_u16());
-        check(status, &headers, &method, washer.is_some())?;
+        let handshake = handshake.filter(|_| status == StatusCode::SWITCHING_PROTOCOLS);
+        match &handshake {
+            Some(handshake) => handshake.agreed(&headers, washer.is_some())?,
+            None => check(status, &headers, &method, washer.is_some())?,
+        }
         message::strip(&mut headers);
         headers.remove(DENIED);
         if let Some(washer) = &washer {
             note.masked += wash(&mut headers, washer);
         }
-        Ok(Answered { status, headers, body, wire, place, held, washer })
+        let mut upgraded = None;
+        if handshake.is_some() {
+            socket::announce(&mut headers);
+            upgraded = Some(upgrading.await.map_err(|_| broken(&place.host))?);
+        }
+        Ok(Answered { status, headers, body, wire, place, held, washer, upgraded })
     }
 
     /// What is done before anything leaves.
@@ -134,9 +161,15 @@ impl Door {
         let path = if uri.path().is_empty() { "/" } else { uri.path() };
         let Target { protocol, host, port } = target;
         let method = head.method.as_str();
-        let asked = Asked { protocol: *protocol, host, port: *port, method, path };
+        let websocket = socket::is_wanted(&headers);
+        let asked = Asked { protocol: *protocol, host, port: *port, method, path, websocket };
         let rule = self.0.way.grant.decide(&asked)?;
         note.rule = Some(rule.id.clone());
+        if websocket && !is_stream {
+            return Err(Refusal::new(Reason::Upgrade, "a WebSocket is carried over a stream of bytes only"));
+        }
+        let shaken = websocket.then(|| Handshake::of(&head.method, head.version, &headers));
+        let handshake = shaken.transpose()?;
         let length = message::head(&uri, &mut headers)?;
         message::strip(&mut headers);
         if !rule.methods.is_empty() {
@@ -157,6 +190,10 @@ impl Door {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             headers.remove(header::RANGE);
             headers.remove(header::IF_RANGE);
+            headers.remove(header::SEC_WEBSOCKET_EXTENSIONS);
+        }
+        if handshake.is_some() {
+            socket::announce(&mut headers);
         }
         let washer = is_bound.then(|| Washer::new(current.forms.clone()));
         let form = || Refusal::new(Reason::Form, "the request's path or host cannot be sent");
@@ -173,7 +210,7 @@ impl Door {
         *request.headers_mut() = headers;
         let secure = *protocol == Protocol::Https;
         let place = Place { host: host.clone(), port: *port, secure, named: rule.networks() };
-        Ok(Ready { request, place, washer })
+        Ok(Ready { request, place, washer, handshake })
     }
 
     /// Puts secrets in: those of placeholders, and those of headers that the rule sets. The numbers of those that were used.

@@ -121,6 +121,7 @@ struct GivenRule {
     methods: Vec<String>,
     #[serde(default)]
     paths: Vec<String>,
+    websocket: Option<bool>,
     #[serde(default)]
     addresses: Vec<String>,
     #[serde(default)]
@@ -257,8 +258,8 @@ fn certificates(file: &Path, all: &mut Vec<CertificateDer<'static>>) -> Result<(
 impl GivenRule {
     fn checked(self, id: &str, secrets: &[Secret]) -> Result<Rule> {
         let wrong = |field: String, told: String| Error::args_invalid(format!("{id}.{field}: {told}"));
-        let Self { host, port, protocol, methods, paths, .. } = self;
-        let mut rule = rule(id, &WantedRule { host, port, protocol, methods, paths })?;
+        let Self { host, port, protocol, methods, paths, websocket, .. } = self;
+        let mut rule = rule(id, &WantedRule { host, port, protocol, methods, paths, websocket })?;
         for (at, network) in self.addresses.iter().enumerate() {
             let shown: String = network.escape_debug().take(80).collect();
             let read = Network::parse(network);

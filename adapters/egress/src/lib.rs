@@ -7,8 +7,8 @@
 //! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`] |
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
-//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead` |
-//! | one request: the steps, in their order | `exchange`: [`Door::exchange`] |
+//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `carry` |
+//! | one request: the steps, in their order | `exchange`: [`Door::exchange`]; WebSockets `socket` |
 //! | what may be spent | `budget`: [`Budget`] |
 //! | where it says that it goes, and its form | `message` |
 //! | hosts in one form, paths with one reading | [`host`], [`path`] |
@@ -49,6 +49,7 @@ mod answer;
 mod audit;
 mod body;
 mod budget;
+mod carry;
 mod check;
 mod exchange;
 pub mod file;
@@ -62,6 +63,7 @@ pub mod policy;
 mod reason;
 mod resolve;
 pub mod secrets;
+mod socket;
 mod streams;
 #[cfg(test)]
 mod tests;

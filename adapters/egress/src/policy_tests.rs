@@ -24,7 +24,7 @@ fn verdict(
     path: &str,
 ) -> Result<String, (Reason, Option<String>)> {
     let host = host(at);
-    let asked = Asked { protocol: Protocol::Https, host: &host, port: 443, method, path };
+    let asked = Asked { protocol: Protocol::Https, host: &host, port: 443, method, path, websocket: false };
     profile.decide(&asked).map(|rule| rule.id.clone()).map_err(|refusal| (refusal.reason, refusal.rule))
 }
 
@@ -104,7 +104,8 @@ fn net_19_a_call_narrows_and_never_widens() {
     let narrow = |allow: Vec<WantedRule>| Grant::narrowed(own.clone(), &Wanted { allow, secrets: None });
     let ask = |grant: &Grant, method: &str, at: &str, path: &str| {
         let host = host(at);
-        let asked = Asked { protocol: Protocol::Https, host: &host, port: 443, method, path };
+        let asked =
+            Asked { protocol: Protocol::Https, host: &host, port: 443, method, path, websocket: false };
         grant.decide(&asked).map(|rule| rule.id.clone()).map_err(|refusal| refusal.reason)
     };
     // No paths of its own: those of the operator hold. The rule that is named is the operator's.

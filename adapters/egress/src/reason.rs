@@ -39,7 +39,7 @@ reasons! {
     Authority = "authority";
     /// The request's form: too many headers, too long a head, a length that is not one.
     Form = "form";
-    /// A protocol that begins as HTTP (WebSocket), which the gate does not carry.
+    /// A protocol that begins as HTTP (WebSocket), which the rule does not allow, or which only a stream of bytes can carry.
     Upgrade = "upgrade";
     /// The budget of requests is spent.
     Requests = "requests";
@@ -70,8 +70,8 @@ reasons! {
 impl Reason {
     /// Whether the operator's rules are the reason, so that it is an answer (403) and no failure of the network.
     pub fn is_policy(self) -> bool {
-        use Reason::{Address, Host, Method, Path, Port, Protocol, Secret};
-        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret)
+        use Reason::{Address, Host, Method, Path, Port, Protocol, Secret, Upgrade};
+        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret | Upgrade)
     }
 
     /// Whether a budget is the reason.
@@ -86,7 +86,6 @@ impl Reason {
             reason if reason.is_budget() => 429,
             Self::Authority => 421,
             Self::Form => 400,
-            Self::Upgrade => 501,
             Self::TimedOut => 504,
             Self::Unrecorded => 503,
             _ => 502,

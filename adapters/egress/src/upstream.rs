@@ -118,7 +118,7 @@ impl Dialer {
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|_| broken(&place.host))?;
         let task = tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            if let Err(error) = connection.with_upgrades().await {
                 tracing::debug!("a connection ended: {error}");
             }
         });

@@ -156,6 +156,11 @@ impl Washer {
         self.forms.are_in(text)
     }
 
+    /// How many bytes are kept back, because they may begin a value.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
     /// What of the bytes so far can be passed on.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut text = std::mem::take(&mut *self.kept);

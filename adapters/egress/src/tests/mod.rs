@@ -6,3 +6,4 @@ mod requests;
 mod secrets;
 mod streams;
 mod support;
+mod websocket;

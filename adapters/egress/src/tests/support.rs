@@ -131,7 +131,7 @@ impl Server {
         .await
     }
 
-    async fn start<F>(
+    pub(crate) async fn start<F>(
         serve: impl Fn(tokio::net::TcpStream, Arc<Mutex<Vec<String>>>) -> F + Send + 'static,
     ) -> Self
     where
