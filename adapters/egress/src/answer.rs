@@ -112,7 +112,7 @@ impl Answering {
         if let Some(mut wire) = self.wire.take()
             && tokio::time::timeout(READY, wire.sender.ready()).await.is_ok_and(|ready| ready.is_ok())
         {
-            self.door.0.way.kept.put(self.place.clone(), wire);
+            self.door.0.way.keep(self.place.clone(), wire);
         }
         self.note.ended();
     }

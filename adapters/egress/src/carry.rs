@@ -10,19 +10,22 @@ use crate::gate::Door;
 use crate::note::Note;
 use crate::reason::{Reason, Refusal};
 use crate::secrets::Frames;
+use crate::upstream::Place;
 
 /// Longest silence, in both directions.
 const SILENCE: Duration = Duration::from_secs(600);
 /// Bytes that are carried at once.
 const PIECE: usize = 16 << 10;
 
-/// Carries bytes until both sides are done, one breaks, or a bound is reached. `frames`: what the server sends is washed of secrets.
+/// Carries bytes until both sides are done, one breaks, a bound is reached, or no rule allows it any more. `frames`: of a WebSocket, what
+/// the server sends is washed of secrets.
 ///
 /// # Errors
 /// What ended it.
 pub(crate) async fn carry(
     door: &Door,
     note: &mut Note,
+    (place, websocket): (&Place, bool),
     guest: impl AsyncRead + AsyncWrite,
     server: impl AsyncRead + AsyncWrite,
     mut frames: Option<Frames>,
@@ -34,12 +37,18 @@ pub(crate) async fn carry(
         let back = Pump { door, note, budget: Reason::BytesIn, frames: frames.as_mut() };
         tokio::try_join!(out.run(from_guest, to_server), back.run(from_server, to_guest))
     };
-    let carried = match door.0.run.deadline {
-        None => carrying.await,
-        Some(end) => match tokio::time::timeout_at(end.into(), carrying).await {
-            Ok(carried) => carried,
-            Err(_) => Err(Refusal::new(Reason::TimedOut, "the run is over")),
-        },
+    let over = async {
+        match door.0.run.deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+            None => std::future::pending().await,
+        }
+    };
+    let carried = tokio::select! {
+        carried = carrying => carried,
+        () = over => Err(Refusal::new(Reason::TimedOut, "the run is over")),
+        () = door.revoked(place, websocket) => {
+            Err(Refusal::new(Reason::Host, format!("no rule allows the host `{}` any more", place.host)))
+        }
     };
     note.masked += frames.map_or(0, |frames| frames.found());
     carried.map(|_| ())

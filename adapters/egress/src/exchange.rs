@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::answer::Answering;
 use crate::body::{Outgoing, empty, full};
 use crate::budget::Held;
-use crate::gate::Door;
+use crate::gate::{Door, View};
 use crate::message::{self, DENIED, Target};
 use crate::note::Note;
 use crate::policy::{Asked, Protocol, Rule};
@@ -102,7 +102,7 @@ impl Door {
             }
             Some(server) => {
                 let frames = washer.map(Frames::new);
-                (empty(), Some(Socket { server, frames, door, note }))
+                (empty(), Some(Socket { server, place, frames, door, note }))
             }
         };
         let mut answer = Response::new(body);
@@ -121,10 +121,11 @@ impl Door {
         self.0.account.spend(Reason::Requests, 1)?;
         let held = if is_stream { None } else { Some(self.0.account.connection()?) };
         let method = request.method().clone();
-        let Ready { request, place, washer, handshake } =
-            self.ready(request, target, is_stream, note).await?;
+        let view = self.0.way.view();
+        let ready = self.ready(&view, request, target, is_stream, note).await?;
+        let Ready { request, place, washer, handshake } = ready;
         note.sent()?;
-        let (wire, mut answer) = self.send(request, &place, note).await?;
+        let (wire, mut answer) = self.send(&view, request, &place, note).await?;
         let upgrading = hyper::upgrade::on(&mut answer);
         let (head, body) = answer.into_parts();
         let (status, mut headers) = (head.status, head.headers);
@@ -150,6 +151,7 @@ impl Door {
     /// What is done before anything leaves.
     async fn ready(
         &self,
+        view: &View,
         request: Request<Body>,
         target: &Target,
         is_stream: bool,
@@ -163,7 +165,7 @@ impl Door {
         let method = head.method.as_str();
         let websocket = socket::is_wanted(&headers);
         let asked = Asked { protocol: *protocol, host, port: *port, method, path, websocket };
-        let rule = self.0.way.grant.decide(&asked)?;
+        let rule = view.grant.decide(&asked)?;
         note.rule = Some(rule.id.clone());
         if websocket && !is_stream {
             return Err(Refusal::new(Reason::Upgrade, "a WebSocket is carried over a stream of bytes only"));
@@ -176,13 +178,13 @@ impl Door {
             message::strip_overrides(&mut headers);
         }
         let mut query = uri.query().map(|query| Zeroizing::new(query.to_owned()));
-        let vault = &self.gate().vault;
+        let vault = &view.state.vault;
         let secrets = vault.secrets();
         let is_bound = secrets.iter().any(|secret| secret.is_for(host));
         // Whoever has nothing to do with secrets does not wait for one to be read again.
         let current = if is_bound { vault.current().await } else { vault.now() };
         let parts = Parts { headers: &mut headers, path, query: &mut query };
-        let used = self.fill(rule, target, parts, &current)?;
+        let used = fill(view, rule, target, parts, &current)?;
         note.secrets = used.iter().map(|number| secrets[*number].name.clone()).collect();
         if is_bound {
             // Whether this request used one or not: a server may repeat what it was told before. So its answers have to be readable, and
@@ -208,33 +210,14 @@ impl Door {
         *request.method_mut() = head.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        let secure = *protocol == Protocol::Https;
-        let place = Place { host: host.clone(), port: *port, secure, named: rule.networks() };
+        let place = view.place(host, rule);
         Ok(Ready { request, place, washer, handshake })
-    }
-
-    /// Puts secrets in: those of placeholders, and those of headers that the rule sets. The numbers of those that were used.
-    fn fill(
-        &self,
-        rule: &Rule,
-        target: &Target,
-        mut parts: Parts<'_>,
-        current: &Arc<Current>,
-    ) -> Result<Vec<usize>, Refusal> {
-        let secure = target.protocol == Protocol::Https;
-        let filling = self.0.way.filling(current.clone(), &target.host, secure);
-        let of_rule = |refusal: Refusal| refusal.of(&rule.id);
-        let mut used = filling.fill(&mut parts).map_err(of_rule)?;
-        for set in &rule.set {
-            let value = filling.set(set, &mut used).map_err(of_rule)?;
-            parts.headers.insert(set.name.clone(), value);
-        }
-        Ok(used)
     }
 
     /// Sends over a kept connection or a new one.
     async fn send(
         &self,
+        view: &View,
         mut request: Request<Body>,
         place: &Place,
         note: &mut Note,
@@ -242,11 +225,11 @@ impl Door {
         let until = self.until(HEAD);
         let slow = || Refusal::new(Reason::TimedOut, format!("`{}` did not answer in time", place.host));
         loop {
-            let kept = self.0.way.kept.take(place);
+            let kept = self.0.way.take(place);
             let is_kept = kept.is_some();
             let mut wire = match kept {
                 Some(wire) => wire,
-                None => match tokio::time::timeout_at(until, self.gate().dialer.connect(place)).await {
+                None => match tokio::time::timeout_at(until, view.state.dialer.connect(place)).await {
                     Ok(wire) => wire?,
                     Err(_) => return Err(slow()),
                 },
@@ -266,6 +249,25 @@ impl Door {
             }
         }
     }
+}
+
+/// Puts secrets in: those of placeholders, and those of headers that the rule sets. The numbers of those that were used.
+fn fill(
+    view: &View,
+    rule: &Rule,
+    target: &Target,
+    mut parts: Parts<'_>,
+    current: &Arc<Current>,
+) -> Result<Vec<usize>, Refusal> {
+    let secure = target.protocol == Protocol::Https;
+    let filling = view.filling(current.clone(), &target.host, secure);
+    let of_rule = |refusal: Refusal| refusal.of(&rule.id);
+    let mut used = filling.fill(&mut parts).map_err(of_rule)?;
+    for set in &rule.set {
+        let value = filling.set(set, &mut used).map_err(of_rule)?;
+        parts.headers.insert(set.name.clone(), value);
+    }
+    Ok(used)
 }
 
 /// Whether an answer is one that can be passed on.

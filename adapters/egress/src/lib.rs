@@ -4,7 +4,7 @@
 //!
 //! | step | module |
 //! | --- | --- |
-//! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`] |
+//! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`]; [`Watched`] |
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
 //! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `carry` |
@@ -69,6 +69,7 @@ mod streams;
 mod tests;
 mod upstream;
 mod usage;
+mod watched;
 
 pub use audit::Audit;
 pub use body::{empty, full, piece, streamed};
@@ -83,3 +84,4 @@ pub use resolve::System;
 pub use streams::Opened;
 pub use upstream::Body;
 pub use usage::{Denied, NetworkUse};
+pub use watched::Watched;

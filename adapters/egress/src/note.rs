@@ -60,7 +60,7 @@ pub(crate) struct Note {
 impl Note {
     pub(crate) fn new(door: &Door, target: &Target, method: &str, path: &str) -> Self {
         let mut path: String = path.chars().take(MAX_PATH).collect();
-        let vault = &door.gate().vault;
+        let vault = &door.0.way.view().state.vault;
         if !vault.secrets().is_empty() {
             // What somebody learned elsewhere is not written down either.
             let mut washer = Washer::new(vault.now().forms.clone());

@@ -1,5 +1,6 @@
 //! What may leave: rules that allow, in their order, and nothing that none of them names.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -163,6 +164,8 @@ pub struct Asked<'a> {
 /// Rules, in their order: the first one that fits counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
+    /// Its name, by which a sandbox finds it again when the operator's file was changed.
+    pub name: String,
     /// The rules.
     pub rules: Vec<Rule>,
 }
@@ -326,7 +329,16 @@ impl Grant {
             rules.push(rule);
         }
         let secrets = wanted.secrets.clone();
-        Ok(Self { profile, narrowed: Some(Profile { rules }), secrets })
+        let narrowed = Profile { name: profile.name.clone(), rules };
+        Ok(Self { profile, narrowed: Some(narrowed), secrets })
+    }
+
+    /// The same of the profile that has the name of its own now. It allows nothing if there is none.
+    pub(crate) fn renewed(&self, profiles: &BTreeMap<String, Arc<Profile>>) -> Self {
+        let name = &self.profile.name;
+        let none = || Arc::new(Profile { name: name.clone(), rules: Vec::new() });
+        let profile = profiles.get(name).cloned().unwrap_or_else(none);
+        Self { profile, narrowed: self.narrowed.clone(), secrets: self.secrets.clone() }
     }
 
     /// The operator's rules.

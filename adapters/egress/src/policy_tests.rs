@@ -13,7 +13,7 @@ fn given(host: &str, methods: &[&str], paths: &[&str]) -> WantedRule {
 
 fn profile(rules: &[WantedRule]) -> Arc<Profile> {
     let rules = rules.iter().enumerate().map(|(at, given)| rule(&format!("allow[{at}]"), given).unwrap());
-    Arc::new(Profile { rules: rules.collect() })
+    Arc::new(Profile { name: "p".into(), rules: rules.collect() })
 }
 
 /// `https://HOST` and a path; the reason and the rule that came nearest, or the rule that allows it.
@@ -49,7 +49,7 @@ fn the_first_rule_that_fits_counts_and_a_refusal_names_what_the_nearest_lacked()
     assert_eq!(verdict(&all, "GET", "api.example", "/v2"), nearest(Reason::Path, "allow[0]"));
     assert_eq!(verdict(&all, "PUT", "api.example", "/v1/a"), nearest(Reason::Method, "allow[0]"));
     assert_eq!(verdict(&all, "GET", "elsewhere.test", "/"), Err((Reason::Host, None)));
-    let only = |at: usize| Profile { rules: vec![all.rules[at].clone()] };
+    let only = |at: usize| Profile { name: "p".into(), rules: vec![all.rules[at].clone()] };
     assert_eq!(verdict(&only(3), "GET", "other.example", "/"), nearest(Reason::Port, "allow[3]"));
     assert_eq!(verdict(&only(4), "GET", "open.example", "/"), nearest(Reason::Protocol, "allow[4]"));
     assert_eq!(verdict(&Profile::default(), "GET", "a", "/"), Err((Reason::Host, None)));

@@ -18,6 +18,7 @@ use crate::message::{self, only};
 use crate::note::Note;
 use crate::reason::{Reason, Refusal};
 use crate::secrets::Frames;
+use crate::upstream::Place;
 
 /// What a server adds to a key to show that it knows what it agrees to.
 const AGREED: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -102,6 +103,7 @@ fn is_upgrade(headers: &HeaderMap) -> bool {
 /// A WebSocket that a server has agreed to.
 pub(crate) struct Socket {
     pub(crate) server: Upgraded,
+    pub(crate) place: Place,
     pub(crate) frames: Option<Frames>,
     pub(crate) door: Door,
     pub(crate) note: Note,
@@ -114,7 +116,7 @@ impl Socket {
     /// What ended it, if that was not the guest.
     pub(crate) async fn carry(mut self, guest: Upgraded) -> Result<(), Refusal> {
         let (guest, server) = (TokioIo::new(guest), TokioIo::new(self.server));
-        match carry(&self.door, &mut self.note, guest, server, self.frames).await {
+        match carry(&self.door, &mut self.note, (&self.place, true), guest, server, self.frames).await {
             Ok(()) => {
                 self.note.ended();
                 Ok(())

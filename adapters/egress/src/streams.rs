@@ -72,15 +72,15 @@ impl Door {
             return Err(Refusal::new(Reason::UnknownName, "the host is no name that can be looked up"));
         };
         let mut target = Target { protocol: Protocol::Http, host, port };
-        let grant = &self.0.way.grant;
+        let view = self.0.way.view();
+        let grant = &view.grant;
         let found = grant.reaches(&target.host, port).and_then(|rule| {
             if rule.protocol != Protocol::Tcp {
                 return Ok((rule, None));
             }
             let told = || Refusal::new(Reason::Protocol, format!("no rule allows tcp to `{}`", target.host));
             let rule = grant.raw(&target.host, port).ok_or_else(told)?;
-            let place = Place { host: target.host.clone(), port, secure: false, named: rule.networks() };
-            Ok((rule, Some(place)))
+            Ok((rule, Some(view.place(&target.host, rule))))
         });
         let opened = found.and_then(|(rule, raw)| Ok((rule.id.clone(), raw, self.0.account.connection()?)));
         match opened {
@@ -209,15 +209,16 @@ impl Opened {
             return Err(Refusal::new(Reason::Untrusted, format!("the greeting is not for `{host}`")));
         }
         let way = &self.door.0.way;
-        let rule = way.grant.secure(host, *port)?;
+        let view = way.view();
+        let rule = view.grant.secure(host, *port)?;
         note.rule = Some(rule.id.clone());
-        let place = Place { host: host.clone(), port: *port, secure: true, named: rule.networks() };
-        if !way.kept.has(&place) {
+        let place = view.place(host, rule);
+        if !way.has(&place) {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
-            let wire = self.door.gate().dialer.connect(&place).await?;
+            let wire = view.state.dialer.connect(&place).await?;
             note.address = Some(wire.address);
-            way.kept.put(place, wire);
+            way.keep(place, wire);
             note.ended();
         } else {
             note.nothing();
@@ -232,9 +233,10 @@ impl Opened {
         let carried = async {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
-            let (server, address) = self.door.gate().dialer.dial(place).await?;
+            let dialer = self.door.0.way.view().state.dialer.clone();
+            let (server, address) = dialer.dial(place).await?;
             note.address = Some(address);
-            carry(&self.door, &mut note, stream, server, None).await
+            carry(&self.door, &mut note, (place, false), stream, server, None).await
         };
         match carried.await {
             Ok(()) => {

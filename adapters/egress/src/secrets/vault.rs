@@ -54,19 +54,32 @@ impl Vault {
     /// # Errors
     /// `args_invalid` with the secret's name and why its value cannot be had.
     pub(crate) async fn load(secrets: Vec<Secret>, key: Key) -> Result<Self> {
-        let mut held = Vec::new();
-        for secret in &secrets {
-            let value = secret.source.read().await.map_err(|told| {
-                Error::args_invalid(format!("secret.{}: {told}", secret.name))
-                    .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
-            })?;
-            held.push(Held {
-                values: vec![value],
-                until: secret.source.ttl().map(|ttl| Instant::now() + ttl),
-            });
+        let held = read(&secrets).await?;
+        Ok(Self::of(key, secrets, held))
+    }
+
+    /// Others in their place, all of them read now. Earlier values of those that have the same name are still looked for in answers.
+    ///
+    /// # Errors
+    /// As [`Vault::load`].
+    pub(crate) async fn renewed(&self, secrets: Vec<Secret>) -> Result<Self> {
+        let mut held = read(&secrets).await?;
+        let before = self.held.lock().await;
+        for (secret, held) in secrets.iter().zip(&mut held) {
+            let own = self.secrets.iter().zip(before.iter()).find(|(other, _)| other.name == secret.name);
+            for earlier in own.map_or(&[][..], |(_, own)| &own.values) {
+                if !held.values.contains(earlier) {
+                    held.values.push(earlier.clone());
+                }
+            }
+            held.values.truncate(1 + EARLIER);
         }
+        Ok(Self::of(self.key.clone(), secrets, held))
+    }
+
+    fn of(key: Key, secrets: Vec<Secret>, held: Vec<Held>) -> Self {
         let current = RwLock::new((Arc::new(current(&held)), next(&held)));
-        Ok(Self { key, secrets, held: Mutex::new(held), current })
+        Self { key, secrets, held: Mutex::new(held), current }
     }
 
     /// What the operator said of them.
@@ -123,6 +136,20 @@ impl Vault {
         *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = new;
         now
     }
+}
+
+/// Reads the values of secrets.
+async fn read(secrets: &[Secret]) -> Result<Vec<Held>> {
+    let mut held = Vec::new();
+    for secret in secrets {
+        let value = secret.source.read().await.map_err(|told| {
+            Error::args_invalid(format!("secret.{}: {told}", secret.name))
+                .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
+        })?;
+        let until = secret.source.ttl().map(|ttl| Instant::now() + ttl);
+        held.push(Held { values: vec![value], until });
+    }
+    Ok(held)
 }
 
 fn current(held: &[Held]) -> Current {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod hostile;
+mod reload;
 mod requests;
 mod secrets;
 mod streams;

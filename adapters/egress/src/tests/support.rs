@@ -23,7 +23,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::{Audit, Body, Caller, Door, Gate, Grant, Options, Reason, Refusal, Run, Way, empty, file, full};
+use crate::{
+    Audit, Body, Caller, Door, Gate, Grant, Options, Reason, Refusal, Run, Settings, Way, empty, file, full,
+};
 
 /// Looks names up: those that are told, and 127.0.0.1 for all others.
 #[derive(Debug, Default)]
@@ -246,25 +248,23 @@ impl Setup {
         audit: Option<&Path>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            use std::os::unix::fs::PermissionsExt as _;
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        };
-        write("key", value);
-        let mut text = text.to_owned();
-        if let Some(authority) = authority {
-            write("ca.pem", &authority.pem());
-            text = format!("trust = [\"ca.pem\"]\n{text}");
-        }
-        let settings = file::parse(&text, &folder.path().join("net.toml")).unwrap();
+        let settings = settings(&folder, authority, value, text);
         let names = Arc::new(Names::default());
         let written = folder.path().join("audit.jsonl");
         let audit = Audit::file(audit.unwrap_or(&written)).unwrap();
         let resolver: Arc<dyn Resolve> = names.clone();
         let options = Options { settings, names: Some(resolver), audit, key: Some([9; 32]) };
         Self { gate: Gate::open(options).await.unwrap(), names, folder }
+    }
+
+    /// Gives the gate another file of rules.
+    pub(crate) async fn reload(
+        &self,
+        authority: Option<&Authority>,
+        value: &str,
+        text: &str,
+    ) -> dormouse_core::Result<()> {
+        self.gate.reload(settings(&self.folder, authority, value, text)).await
     }
 
     /// The way of a sandbox of an owner.
@@ -287,6 +287,23 @@ impl Setup {
     pub(crate) fn audit_path(&self) -> std::path::PathBuf {
         self.folder.path().join("audit.jsonl")
     }
+}
+
+/// What a file of rules says, with its neighbours.
+fn settings(folder: &TempDir, authority: Option<&Authority>, value: &str, text: &str) -> Settings {
+    let write = |name: &str, text: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    write("key", value);
+    let mut text = text.to_owned();
+    if let Some(authority) = authority {
+        write("ca.pem", &authority.pem());
+        text = format!("trust = [\"ca.pem\"]\n{text}");
+    }
+    file::parse(&text, &folder.path().join("net.toml")).unwrap()
 }
 
 /// A rule for `a.test` at a port.
