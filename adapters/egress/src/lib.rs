@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`]; [`Watched`] |
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
+//! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
 //! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `carry` |
 //! | one request: the steps, in their order | `exchange`: [`Door::exchange`]; WebSockets `socket` |
@@ -56,6 +57,7 @@ pub mod file;
 pub mod flags;
 mod gate;
 pub mod host;
+mod learn;
 mod message;
 mod note;
 pub mod path;
@@ -78,6 +80,7 @@ pub use check::Verdict;
 pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};
 pub use host::Host;
+pub use learn::{Filter, Learned};
 pub use policy::{Grant, Wanted};
 pub use reason::{Reason, Refusal};
 pub use resolve::System;

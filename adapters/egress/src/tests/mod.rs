@@ -2,6 +2,7 @@
 
 mod bounds;
 mod hostile;
+mod learn;
 mod reload;
 mod requests;
 mod secrets;
