@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::{Bytes, BytesMut};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::upgrade::Upgraded;
@@ -12,9 +13,10 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::answer::Answering;
-use crate::body::{Outgoing, empty, full};
+use crate::answer::{Answering, Source};
+use crate::body::{Outgoing, empty, full, piece};
 use crate::budget::Held;
+use crate::cassette::{Asked as Written, Met, Replayed, Tape, missing};
 use crate::gate::{Door, View};
 use crate::message::{self, DENIED, Target};
 use crate::note::Note;
@@ -27,6 +29,9 @@ use crate::upstream::{Body, Place, Wire, broken};
 /// Time from a request to the head of its answer, connecting included.
 const HEAD: Duration = Duration::from_secs(120);
 
+/// Longest body of a request that is recorded or recognised, in bytes.
+const MAX_RECORDED: usize = 64 << 20;
+
 /// A request as it leaves.
 struct Ready {
     request: Request<Body>,
@@ -35,19 +40,21 @@ struct Ready {
     washer: Option<Washer>,
     /// What it asks for, if it is to become a WebSocket.
     handshake: Option<Handshake>,
+    /// What it is recognised by, where there is a recording.
+    asked: Option<Written>,
 }
 
 /// An answer whose head has come.
 struct Answered {
     status: StatusCode,
     headers: HeaderMap,
-    body: Incoming,
-    wire: Wire,
-    place: Place,
-    held: Option<Held>,
+    body: Source,
+    wire: Option<Wire>,
     washer: Option<Washer>,
     /// What the answer became: a WebSocket.
     upgraded: Option<Upgraded>,
+    /// What writes its body down.
+    tape: Option<Tape>,
 }
 
 impl Door {
@@ -61,7 +68,7 @@ impl Door {
     /// What makes a connection fail: `host`, `port`, `address`, `unknown_name`, `refused`, `untrusted`, `timed_out`, `reset`; a spent
     /// budget; `unrecorded`. A body that ends early has an error of its own.
     pub async fn exchange(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
-        use Reason::{Authority, Encoding, Form, Method, Path, Protocol, Secret, Upgrade};
+        use Reason::{Authority, Encoding, Form, Method, NotRecorded, Path, Protocol, Secret, Upgrade};
         let target = match Target::of(request.uri()) {
             Ok(target) => target,
             Err(refusal) => {
@@ -71,7 +78,7 @@ impl Door {
         };
         match self.pass(request, &target, false).await {
             Err(refusal) => match refusal.reason {
-                Protocol | Method | Path | Secret | Authority | Form | Upgrade | Encoding => {
+                Protocol | Method | Path | Secret | Authority | Form | Upgrade | Encoding | NotRecorded => {
                     Ok(denial(&refusal))
                 }
                 _ => Err(refusal),
@@ -89,15 +96,15 @@ impl Door {
         is_stream: bool,
     ) -> Result<(Response<Body>, Option<Socket>), Refusal> {
         let mut note = Note::new(self, target, request.method().as_str(), request.uri().path());
-        let Answered { status, headers, body, wire, place, held, washer, upgraded } =
-            match self.answered(request, target, is_stream, &mut note).await {
-                Ok(answered) => answered,
-                Err(refusal) => return Err(note.refused(refusal)),
-            };
-        let (wire, door) = (Some(wire), self.clone());
+        let (answered, place, held) = match self.answered(request, target, is_stream, &mut note).await {
+            Ok(answered) => answered,
+            Err(refusal) => return Err(note.refused(refusal)),
+        };
+        let Answered { status, headers, body, wire, washer, upgraded, tape } = answered;
+        let door = self.clone();
         let (body, socket) = match upgraded {
             None => {
-                let answering = Answering { body, washer, wire, place, held, door, note, over: false };
+                let answering = Answering { body, tape, washer, wire, place, held, door, note, over: false };
                 (answering.into_body().await, None)
             }
             Some(server) => {
@@ -117,15 +124,45 @@ impl Door {
         target: &Target,
         is_stream: bool,
         note: &mut Note,
-    ) -> Result<Answered, Refusal> {
+    ) -> Result<(Answered, Place, Option<Held>), Refusal> {
         self.0.account.spend(Reason::Requests, 1)?;
         let held = if is_stream { None } else { Some(self.0.account.connection()?) };
-        let method = request.method().clone();
         let view = self.0.way.view();
-        let ready = self.ready(&view, request, target, is_stream, note).await?;
-        let Ready { request, place, washer, handshake } = ready;
+        let mut ready = self.ready(&view, request, target, is_stream, note).await?;
+        let place = ready.place.clone();
+        let mut tape = None;
+        if let (Some(cassette), Some(asked)) = (&self.gate().cassette, ready.asked.take()) {
+            let body = whole(ready.request.body_mut(), self.until(HEAD)).await?;
+            match cassette.meet(&asked, &body)? {
+                Met::Recorded(taken) => tape = Some(taken),
+                Met::Replayed(replayed) => {
+                    note.replayed();
+                    note.status = Some(replayed.status.as_u16());
+                    return Ok((Answered::of(replayed), place, held));
+                }
+            }
+            *ready.request.body_mut() = full(body);
+        }
+        let answered = self.reached(&view, ready, note).await;
+        match (answered, tape) {
+            (Ok(answered), Some(tape)) => {
+                tape.head(answered.status, &answered.headers);
+                Ok((Answered { tape: Some(tape), ..answered }, place, held))
+            }
+            (Ok(answered), None) => Ok((answered, place, held)),
+            (Err(refusal), tape) => {
+                tape.into_iter().for_each(|mut tape| tape.failed(&refusal));
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Sends a request, and looks at the head of its answer.
+    async fn reached(&self, view: &View, ready: Ready, note: &mut Note) -> Result<Answered, Refusal> {
+        let Ready { request, place, washer, handshake, .. } = ready;
+        let method = request.method().clone();
         note.sent()?;
-        let (wire, mut answer) = self.send(&view, request, &place, note).await?;
+        let (wire, mut answer) = self.send(view, request, &place, note).await?;
         let upgrading = hyper::upgrade::on(&mut answer);
         let (head, body) = answer.into_parts();
         let (status, mut headers) = (head.status, head.headers);
@@ -145,7 +182,8 @@ impl Door {
             socket::announce(&mut headers);
             upgraded = Some(upgrading.await.map_err(|_| broken(&place.host))?);
         }
-        Ok(Answered { status, headers, body, wire, place, held, washer, upgraded })
+        let (body, wire) = (Source::Server(body), Some(wire));
+        Ok(Answered { status, headers, body, wire, washer, upgraded, tape: None })
     }
 
     /// What is done before anything leaves.
@@ -172,6 +210,11 @@ impl Door {
         }
         let shaken = websocket.then(|| Handshake::of(&head.method, head.version, &headers));
         let handshake = shaken.transpose()?;
+        if websocket && self.gate().is_played() {
+            return Err(missing("a WebSocket"));
+        }
+        let asked = (self.gate().cassette.is_some() && !websocket)
+            .then(|| Written::of(method, target, &uri, &headers, view.placeholders()));
         let length = message::head(&uri, &mut headers)?;
         message::strip(&mut headers);
         if !rule.methods.is_empty() {
@@ -211,7 +254,7 @@ impl Door {
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
         let place = view.place(host, rule);
-        Ok(Ready { request, place, washer, handshake })
+        Ok(Ready { request, place, washer, handshake, asked })
     }
 
     /// Sends over a kept connection or a new one.
@@ -249,6 +292,33 @@ impl Door {
             }
         }
     }
+}
+
+impl Answered {
+    /// What was recorded.
+    fn of(replayed: Replayed) -> Self {
+        let Replayed { status, headers, pieces } = replayed;
+        let body = Source::Recording(pieces);
+        Self { status, headers, body, wire: None, washer: None, upgraded: None, tape: None }
+    }
+}
+
+/// A body as a whole, for a recording.
+async fn whole(body: &mut Body, until: tokio::time::Instant) -> Result<Bytes, Refusal> {
+    let reading = async {
+        let mut all = BytesMut::new();
+        while let Some(next) = piece(body).await {
+            let next = next?;
+            if all.len() + next.len() > MAX_RECORDED {
+                let told = "the request's body is too long for a recording: more than 64 MiB";
+                return Err(Refusal::new(Reason::Form, told));
+            }
+            all.extend_from_slice(&next);
+        }
+        Ok(all.freeze())
+    };
+    let slow = |_| Refusal::new(Reason::TimedOut, "the request's body did not end in time");
+    tokio::time::timeout_at(until, reading).await.map_err(slow)?
 }
 
 /// Puts secrets in: those of placeholders, and those of headers that the rule sets. The numbers of those that were used.
@@ -300,8 +370,7 @@ fn wash(headers: &mut HeaderMap, washer: &Washer) -> u64 {
     for value in headers.values_mut() {
         if washer.finds(value.as_bytes()) {
             let mut own = washer.again();
-            let mut text = own.push(value.as_bytes());
-            text.extend(own.end());
+            let text = own.whole(value.as_bytes());
             found += own.found;
             *value = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("*"));
         }

@@ -1,7 +1,7 @@
 //! The gate, and who may go through it: one [`Gate`] for the process, one [`Way`] for a sandbox, one [`Door`] for a run.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
@@ -10,11 +10,12 @@ use zeroize::Zeroizing;
 
 use crate::audit::Audit;
 use crate::budget::{Account, Budget, Purse};
+use crate::cassette::Cassette;
 use crate::file::Settings;
 use crate::host::Host;
 use crate::policy::{Grant, Protocol, Rule};
 use crate::resolve::System;
-use crate::secrets::{Current, Filling, Secret, Vault};
+use crate::secrets::{Current, Filling, Forms, Secret, Vault, Washer, forms_of};
 use crate::upstream::{Dialer, Kept, Place, Wire};
 use crate::usage::{NetworkUse, Tally};
 
@@ -30,12 +31,15 @@ pub struct Options {
     /// The key of the installation, from which placeholders of secrets are made. None: one that is drawn now; then placeholders are
     /// others after a restart.
     pub key: Option<[u8; 32]>,
+    /// A recording that is made of requests and their answers, or that is played. None: neither.
+    pub cassette: Option<Cassette>,
 }
 
 /// What everything goes through that leaves a sandbox of this process.
 pub struct Gate {
     state: RwLock<Arc<State>>,
     pub(crate) audit: Audit,
+    pub(crate) cassette: Option<Cassette>,
     process: Arc<Purse>,
     owners: Mutex<HashMap<String, Arc<Purse>>>,
     /// The ways of the sandboxes, which take new settings when they come.
@@ -58,7 +62,7 @@ impl Gate {
     /// # Errors
     /// `args_invalid` for a secret whose value cannot be had, by its name; `internal` without randomness.
     pub async fn open(options: Options) -> Result<Arc<Self>> {
-        let Options { settings, names, audit, key } = options;
+        let Options { settings, names, audit, key, cassette } = options;
         let key = match key {
             Some(key) => Zeroizing::new(key),
             None => {
@@ -69,13 +73,19 @@ impl Gate {
             }
         };
         let names = names.unwrap_or_else(|| Arc::new(System::default()));
-        let vault = Vault::load(settings.secrets.clone(), key).await?;
+        let secrets = settings.secrets.clone();
+        let vault = if cassette.as_ref().is_some_and(Cassette::is_played) {
+            Vault::closed(secrets, key)?
+        } else {
+            Vault::load(secrets, key).await?
+        };
         let dialer = Arc::new(Dialer::new(names, settings.trust.clone()));
         let process = Arc::new(Purse::new("the process", settings.budgets.process));
         let state = State { settings: Arc::new(settings), vault, dialer };
         Ok(Arc::new(Self {
             state: RwLock::new(Arc::new(state)),
             audit,
+            cassette,
             process,
             owners: Mutex::default(),
             ways: Mutex::default(),
@@ -117,6 +127,20 @@ impl Gate {
         drop(ways);
         self.changed.send_replace(());
         Ok(())
+    }
+
+    /// Ends the recording that is made, if one is: it is whole, and what comes later is not in it. One that is not ended is when the gate
+    /// is dropped.
+    ///
+    /// # Errors
+    /// `state_unavailable` if it could not be written.
+    pub fn recorded(&self) -> Result<()> {
+        self.cassette.as_ref().map_or(Ok(()), Cassette::finish)
+    }
+
+    /// Whether a recording is played, so that nothing leaves.
+    pub(crate) fn is_played(&self) -> bool {
+        self.cassette.as_ref().is_some_and(Cassette::is_played)
     }
 
     /// The way out of a sandbox. It lasts as long as the sandbox does: connections are kept with it.
@@ -177,6 +201,8 @@ pub(crate) struct View {
     pub(crate) grant: Grant,
     placeholders: Vec<String>,
     granted: Vec<bool>,
+    /// What finds the placeholders, once somebody looks for them.
+    found: OnceLock<Arc<Forms>>,
 }
 
 impl View {
@@ -191,7 +217,12 @@ impl View {
         };
         let granted = state.vault.secrets().iter().map(granted).collect();
         let placeholders = state.vault.placeholders(owner);
-        Self { state, grant, placeholders, granted }
+        Self { state, grant, placeholders, granted, found: OnceLock::new() }
+    }
+
+    /// What makes stars of its placeholders.
+    pub(crate) fn placeholders(&self) -> Washer {
+        Washer::new(self.found.get_or_init(|| Arc::new(forms_of(&self.placeholders))).clone())
     }
 
     /// Whether the sandbox has the secret of this name.

@@ -18,6 +18,7 @@
 //! | what is written down before it leaves, and after | `note`, `audit`: [`Audit`] |
 //! | a name becomes addresses that were checked | `resolve`: [`System`]; [`address`] |
 //! | TLS, and connections that are kept | `upstream` |
+//! | answers that are written down, and given again | `cassette`: [`Cassette`] |
 //! | bodies out and back, counted | `body`, `answer` |
 //! | what an outcome tells of it | `usage`: [`NetworkUse`] |
 //!
@@ -32,7 +33,7 @@
 //!
 //! let settings = file::read(Path::new("net.toml"))?;
 //! let audit = Audit::file(Path::new("network.jsonl"))?;
-//! let gate = Gate::open(Options { settings, names: None, audit, key: None }).await?;
+//! let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None }).await?;
 //! let grant = Grant::new(gate.settings().profile("default")?.clone());
 //! let way = gate.way(Caller { owner: "ann".into(), sandbox: None }, grant)?;
 //! // ... `way.environment()` is the environment of the sandbox: placeholders ...
@@ -51,6 +52,7 @@ mod audit;
 mod body;
 mod budget;
 mod carry;
+mod cassette;
 mod check;
 mod exchange;
 pub mod file;
@@ -76,6 +78,7 @@ mod watched;
 pub use audit::Audit;
 pub use body::{empty, full, piece, streamed};
 pub use budget::{Budget, Budgets, Spent};
+pub use cassette::Cassette;
 pub use check::Verdict;
 pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};

@@ -26,6 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use crate::ahead::Ahead;
 use crate::budget::Held;
 use crate::carry::carry;
+use crate::cassette::missing;
 use crate::exchange::denial;
 use crate::gate::Door;
 use crate::host::Host;
@@ -80,6 +81,9 @@ impl Door {
             }
             let told = || Refusal::new(Reason::Protocol, format!("no rule allows tcp to `{}`", target.host));
             let rule = grant.raw(&target.host, port).ok_or_else(told)?;
+            if self.gate().is_played() {
+                return Err(missing("a stream of bytes"));
+            }
             Ok((rule, Some(view.place(&target.host, rule))))
         });
         let opened = found.and_then(|(rule, raw)| Ok((rule.id.clone(), raw, self.0.account.connection()?)));
@@ -213,7 +217,7 @@ impl Opened {
         let rule = view.grant.secure(host, *port)?;
         note.rule = Some(rule.id.clone());
         let place = view.place(host, rule);
-        if !way.has(&place) {
+        if !way.has(&place) && !self.door.gate().is_played() {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
             let wire = view.state.dialer.connect(&place).await?;

@@ -25,5 +25,5 @@ pub(crate) use fill::{Filling, Parts};
 pub(crate) use frames::Frames;
 pub(crate) use named::is_own;
 pub(crate) use source::COMMAND_TTL;
-pub(crate) use vault::{Current, Vault};
-pub(crate) use wash::Washer;
+pub(crate) use vault::{Current, Vault, forms_of};
+pub(crate) use wash::{Forms, Washer};

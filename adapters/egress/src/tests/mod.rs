@@ -1,6 +1,7 @@
 //! The gate against servers of the test: HTTP, HTTPS with an authority of the test, and hostile ones. No test leaves the machine.
 
 mod bounds;
+mod cassette;
 mod hostile;
 mod learn;
 mod reload;

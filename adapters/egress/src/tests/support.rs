@@ -24,7 +24,8 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    Audit, Body, Caller, Door, Gate, Grant, Options, Reason, Refusal, Run, Settings, Way, empty, file, full,
+    Audit, Body, Caller, Cassette, Door, Gate, Grant, Options, Reason, Refusal, Run, Settings, Way, empty,
+    file, full,
 };
 
 /// Looks names up: those that are told, and 127.0.0.1 for all others.
@@ -247,13 +248,41 @@ impl Setup {
         text: &str,
         audit: Option<&Path>,
     ) -> Self {
+        Self::made(authority, value, text, |options| {
+            if let Some(audit) = audit {
+                options.audit = Audit::file(audit).unwrap();
+            }
+        })
+        .await
+    }
+
+    /// With a recording, by an installation with this key.
+    pub(crate) async fn taped(
+        authority: Option<&Authority>,
+        value: &str,
+        text: &str,
+        (cassette, key): (Cassette, u8),
+    ) -> Self {
+        Self::made(authority, value, text, |options| {
+            (options.cassette, options.key) = (Some(cassette), Some([key; 32]));
+        })
+        .await
+    }
+
+    async fn made(
+        authority: Option<&Authority>,
+        value: &str,
+        text: &str,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = settings(&folder, authority, value, text);
         let names = Arc::new(Names::default());
-        let written = folder.path().join("audit.jsonl");
-        let audit = Audit::file(audit.unwrap_or(&written)).unwrap();
+        let audit = Audit::file(&folder.path().join("audit.jsonl")).unwrap();
         let resolver: Arc<dyn Resolve> = names.clone();
-        let options = Options { settings, names: Some(resolver), audit, key: Some([9; 32]) };
+        let mut options =
+            Options { settings, names: Some(resolver), audit, key: Some([9; 32]), cassette: None };
+        change(&mut options);
         Self { gate: Gate::open(options).await.unwrap(), names, folder }
     }
 
