@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
 
 use crate::budget::Held;
+use crate::cassette::{Pieces, Tape};
 use crate::gate::Door;
 use crate::note::Note;
 use crate::reason::{Reason, Refusal};
@@ -20,9 +21,38 @@ const SILENCE: Duration = Duration::from_secs(120);
 /// Time for a connection to be ready for another request, after an answer.
 const READY: Duration = Duration::from_millis(500);
 
+/// Where an answer's body comes from.
+pub(crate) enum Source {
+    Server(Incoming),
+    Recording(Pieces),
+}
+
+impl Source {
+    /// Whether nothing comes any more, as far as is known.
+    fn is_end(&self) -> bool {
+        match self {
+            Self::Server(body) => body.is_end_stream(),
+            Self::Recording(pieces) => pieces.is_end(),
+        }
+    }
+
+    /// Bytes, and empty ones for trailers, which are not passed on. None at the end.
+    async fn next(&mut self, place: &Place) -> Option<Result<Bytes, Refusal>> {
+        match self {
+            Self::Recording(pieces) => pieces.take(),
+            Self::Server(body) => Some(match body.frame().await? {
+                Ok(frame) => Ok(frame.into_data().unwrap_or_default()),
+                Err(_) => Err(broken(&place.host)),
+            }),
+        }
+    }
+}
+
 /// An answer's body, and what belongs to it while it lasts.
 pub(crate) struct Answering {
-    pub(crate) body: Incoming,
+    pub(crate) body: Source,
+    /// What writes it down.
+    pub(crate) tape: Option<Tape>,
     pub(crate) washer: Option<Washer>,
     pub(crate) wire: Option<Wire>,
     pub(crate) place: Place,
@@ -36,7 +66,7 @@ pub(crate) struct Answering {
 impl Answering {
     /// As a body for whoever asked.
     pub(crate) async fn into_body(mut self) -> Body {
-        if self.body.is_end_stream() {
+        if self.body.is_end() {
             self.finish().await;
             return crate::body::empty();
         }
@@ -50,19 +80,16 @@ impl Answering {
     async fn next(&mut self) -> Option<Result<Frame<Bytes>, Refusal>> {
         while !self.over {
             let until = self.door.until(SILENCE);
-            let piece = match tokio::time::timeout_at(until, self.body.frame()).await {
+            let piece = match tokio::time::timeout_at(until, self.body.next(&self.place)).await {
                 Err(_) => {
                     let told = format!("`{}` was silent for too long within its answer", self.place.host);
                     Err(Refusal::new(Reason::TimedOut, told))
                 }
-                Ok(Some(Err(_))) => Err(broken(&self.place.host)),
-                Ok(Some(Ok(frame))) => match frame.into_data() {
-                    // Trailers are not passed on.
-                    Err(_) => continue,
-                    Ok(data) => self.take(data).await,
-                },
+                Ok(Some(Err(refusal))) => Err(refusal),
+                Ok(Some(Ok(data))) => self.take(data).await,
                 Ok(None) => {
                     let rest = self.washer.as_mut().map(Washer::end).unwrap_or_default();
+                    self.record(&rest);
                     self.finish().await;
                     Ok(rest.into())
                 }
@@ -72,6 +99,7 @@ impl Answering {
                 Ok(piece) => return Some(Ok(Frame::data(piece))),
                 Err(refusal) => {
                     self.over = true;
+                    self.tape = None;
                     self.wire = None;
                     self.held = None;
                     return Some(Err(self.note.refused(refusal)));
@@ -86,8 +114,8 @@ impl Answering {
         self.door.0.account.spend(Reason::BytesIn, length)?;
         self.note.traffic.came.fetch_add(length, Ordering::Relaxed);
         // A body of known length is not asked for its end.
-        let is_last = self.body.is_end_stream();
-        let passed = match &mut self.washer {
+        let is_last = self.body.is_end();
+        let passed: Bytes = match &mut self.washer {
             None => data,
             Some(washer) => {
                 let before = washer.found;
@@ -99,20 +127,30 @@ impl Answering {
                 passed.into()
             }
         };
+        self.record(&passed);
         if is_last {
             self.finish().await;
         }
         Ok(passed)
     }
 
+    fn record(&self, passed: &[u8]) {
+        if let Some(tape) = &self.tape {
+            tape.piece(passed);
+        }
+    }
+
     /// Keeps the connection before whoever asked has the last byte: the next request is to find it.
     async fn finish(&mut self) {
         self.over = true;
+        if let Some(mut tape) = self.tape.take() {
+            tape.end();
+        }
         self.held = None;
         if let Some(mut wire) = self.wire.take()
             && tokio::time::timeout(READY, wire.sender.ready()).await.is_ok_and(|ready| ready.is_ok())
         {
-            self.door.0.way.kept.put(self.place.clone(), wire);
+            self.door.0.way.keep(self.place.clone(), wire);
         }
         self.note.ended();
     }

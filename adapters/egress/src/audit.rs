@@ -1,7 +1,8 @@
 //! The audit: a file of lines of JSON, for the operator alone. No request leaves without its line.
 //!
 //! A request that is refused has one line, `refused`. One that leaves has a line `sent`, written before a name is looked up, and a line
-//! `ended` when its answer is over; both have the same number. So what a crash or a full disk cuts off is known to have left.
+//! `ended` when its answer is over; both have the same number. So what a crash or a full disk cuts off is known to have left. One that is
+//! answered from a recording does not leave, and has one line, `replayed`.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -34,7 +35,7 @@ struct Lines {
 pub(crate) struct Line<'a> {
     /// When, in UTC.
     pub(crate) time: String,
-    /// `sent`, `ended` or `refused`.
+    /// `sent`, `ended`, `refused` or `replayed`.
     pub(crate) event: &'static str,
     /// The request's number since the process began.
     pub(crate) request: u64,

@@ -75,50 +75,78 @@ pub struct Spent {
 #[derive(Debug)]
 pub(crate) struct Purse {
     whose: &'static str,
-    budget: Budget,
-    requests: AtomicU64,
-    connections: AtomicU64,
-    bytes_out: AtomicU64,
-    bytes_in: AtomicU64,
+    requests: Count,
+    connections: Count,
+    bytes_out: Count,
+    bytes_in: Count,
+}
+
+/// What has been spent of one thing, and how much may be.
+#[derive(Debug)]
+struct Count {
+    spent: AtomicU64,
+    most: AtomicU64,
+}
+
+impl Count {
+    fn new(most: u64) -> Self {
+        Self { spent: AtomicU64::new(0), most: AtomicU64::new(most) }
+    }
+
+    fn read(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
+    }
 }
 
 impl Purse {
     /// A full one. `whose` is how refusals call it.
     pub(crate) fn new(whose: &'static str, budget: Budget) -> Self {
-        let zero = || AtomicU64::new(0);
-        Self { whose, budget, requests: zero(), connections: zero(), bytes_out: zero(), bytes_in: zero() }
+        Self {
+            whose,
+            requests: Count::new(budget.requests),
+            connections: Count::new(budget.connections),
+            bytes_out: Count::new(budget.bytes_out),
+            bytes_in: Count::new(budget.bytes_in),
+        }
     }
 
-    fn limit(&self, of: Reason) -> (&AtomicU64, u64, &'static str) {
+    /// Changes what may be spent. What has been spent stays.
+    pub(crate) fn allow(&self, budget: Budget) {
+        let Budget { requests, connections, bytes_out, bytes_in } = budget;
+        let all = [&self.requests, &self.connections, &self.bytes_out, &self.bytes_in];
+        for (count, most) in all.into_iter().zip([requests, connections, bytes_out, bytes_in]) {
+            count.most.store(most, Ordering::Relaxed);
+        }
+    }
+
+    fn count(&self, of: Reason) -> (&Count, &'static str) {
         match of {
-            Reason::Requests => (&self.requests, self.budget.requests, "requests"),
-            Reason::Connections => (&self.connections, self.budget.connections, "connections at one time"),
-            Reason::BytesOut => (&self.bytes_out, self.budget.bytes_out, "bytes that are sent"),
-            _ => (&self.bytes_in, self.budget.bytes_in, "bytes that come back"),
+            Reason::Requests => (&self.requests, "requests"),
+            Reason::Connections => (&self.connections, "connections at one time"),
+            Reason::BytesOut => (&self.bytes_out, "bytes that are sent"),
+            _ => (&self.bytes_in, "bytes that come back"),
         }
     }
 
     /// Takes an amount, or nothing.
     fn take(&self, of: Reason, amount: u64) -> Result<(), Refusal> {
-        let (spent, most, what) = self.limit(of);
-        let fits = |had: u64| had.checked_add(amount).filter(|sum| *sum <= most);
-        match spent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+        let (count, what) = self.count(of);
+        let most = count.most.load(Ordering::Relaxed);
+        // A budget that was made smaller than what is spent refuses all but nothing.
+        let fits = |had: u64| had.checked_add(amount).filter(|sum| *sum <= most || amount == 0);
+        match count.spent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
             Ok(_) => Ok(()),
             Err(_) => Err(Refusal::new(of, format!("the budget of {} is spent: {most} {what}", self.whose))),
         }
     }
 
     fn give_back(&self, of: Reason, amount: u64) {
-        self.limit(of).0.fetch_sub(amount, Ordering::Relaxed);
+        self.count(of).0.spent.fetch_sub(amount, Ordering::Relaxed);
     }
 
     fn spent(&self) -> Spent {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Spent {
-            requests: read(&self.requests),
-            bytes_out: read(&self.bytes_out),
-            bytes_in: read(&self.bytes_in),
-        }
+        let Self { requests, bytes_out, bytes_in, .. } = self;
+        Spent { requests: requests.read(), bytes_out: bytes_out.read(), bytes_in: bytes_in.read() }
     }
 }
 
@@ -181,7 +209,7 @@ mod tests {
         let again = two.connection().unwrap();
         drop((third, again));
         for purse in one.0.iter().chain(&two.0) {
-            assert_eq!(purse.connections.load(Ordering::Relaxed), 0);
+            assert_eq!(purse.connections.read(), 0);
         }
     }
 
@@ -192,5 +220,10 @@ mod tests {
         assert!(purse.take(Reason::BytesIn, 1).is_err() && purse.take(Reason::BytesIn, u64::MAX).is_err());
         assert!(purse.take(Reason::BytesIn, 0).is_ok());
         assert_eq!(purse.spent().bytes_in, 10);
+        // Another bound, for the same count.
+        purse.allow(Budget { bytes_in: 5, ..Budget::default() });
+        assert!(purse.take(Reason::BytesIn, 1).is_err() && purse.take(Reason::BytesIn, 0).is_ok());
+        purse.allow(Budget { bytes_in: 12, ..Budget::default() });
+        assert!(purse.take(Reason::BytesIn, 3).is_err() && purse.take(Reason::BytesIn, 2).is_ok());
     }
 }

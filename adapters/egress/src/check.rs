@@ -32,10 +32,10 @@ pub struct Verdict {
 }
 
 impl Settings {
-    /// What a profile says of a request. Looks nothing up, and sends nothing.
+    /// What a profile says of a request; with `wss` or `ws`, of one that becomes a WebSocket. Looks nothing up, and sends nothing.
     ///
     /// # Errors
-    /// `args_invalid` for what is no address of http or https; `network_denied` for a profile that there is not.
+    /// `args_invalid` for what is no address of these; `network_denied` for a profile that there is not.
     pub fn check(&self, profile: &str, method: &str, url: &str) -> Result<Verdict> {
         let shown: String = url.escape_debug().take(200).collect();
         let wrong = |told: &str| {
@@ -43,10 +43,15 @@ impl Settings {
                 .with_hint("write an address such as `https://api.example.com/v1/items`")
         };
         let profile = self.profile(profile)?;
+        let (url, websocket) = match url.split_once("://") {
+            Some(("wss", rest)) => (format!("https://{rest}"), true),
+            Some(("ws", rest)) => (format!("http://{rest}"), true),
+            _ => (url.to_owned(), false),
+        };
         let uri: Uri = url.parse().map_err(|_| wrong("this is no address"))?;
         let Target { protocol, host, port } = Target::of(&uri).map_err(|refusal| wrong(&refusal.message))?;
         let path = if uri.path().is_empty() { "/" } else { uri.path() };
-        let asked = Asked { protocol, host: &host, port, method, path };
+        let asked = Asked { protocol, host: &host, port, method, path, websocket };
         Ok(match profile.decide(&asked) {
             Ok(rule) => {
                 let secrets =
@@ -92,6 +97,7 @@ mod tests {
         assert_eq!((denied.allowed, denied.reason), (false, Some(Reason::Method)));
         assert_eq!(denied.rule.as_deref(), Some("profile.default.allow[0]"));
         assert_eq!(check("GET", "http://a.test/").unwrap().reason, Some(Reason::Port));
+        assert_eq!(check("GET", "wss://a.test/").unwrap().reason, Some(Reason::Upgrade));
         assert_eq!(check("GET", "https://b.test/").unwrap().reason, Some(Reason::Host));
         for bad in ["a.test", "ftp://a.test/", "https://127.1/", "https://u@a.test/", ""] {
             assert_eq!(check("GET", bad).unwrap_err().code().as_str(), "args_invalid", "{bad}");

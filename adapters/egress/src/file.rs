@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use dormouse_core::{Error, ErrorCode, Result};
 use hyper::header::{HeaderName, HeaderValue};
+use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub budgets: Budgets,
     /// Certificates of authorities that are trusted besides the system's.
     pub trust: Vec<CertificateDer<'static>>,
+    /// Files that it was read from, and that it names.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -65,7 +68,8 @@ impl Settings {
     /// # Errors
     /// `args_invalid` past 1000 rules.
     pub fn allow(&mut self, rules: Vec<Rule>) -> Result<()> {
-        let profile = Arc::make_mut(self.profiles.entry(DEFAULT_PROFILE.into()).or_default());
+        let new = || Arc::new(Profile { name: DEFAULT_PROFILE.into(), rules: Vec::new() });
+        let profile = Arc::make_mut(self.profiles.entry(DEFAULT_PROFILE.into()).or_insert_with(new));
         profile.rules.extend(rules);
         if profile.rules.len() > MAX_RULES {
             return Err(Error::args_invalid(format!("the profile has more than {MAX_RULES} rules")));
@@ -121,6 +125,7 @@ struct GivenRule {
     methods: Vec<String>,
     #[serde(default)]
     paths: Vec<String>,
+    websocket: Option<bool>,
     #[serde(default)]
     addresses: Vec<String>,
     #[serde(default)]
@@ -234,14 +239,22 @@ impl File {
             let rules = given.allow.into_iter().enumerate();
             let rules =
                 rules.map(|(at, rule)| rule.checked(&format!("profile.{shown}.allow[{at}]"), &secrets));
-            profiles.insert(name, Arc::new(Profile { rules: rules.collect::<Result<_>>()? }));
+            let rules = rules.collect::<Result<_>>()?;
+            profiles.insert(name.clone(), Arc::new(Profile { name, rules }));
         }
+        let mut files = vec![path.to_owned()];
+        files.extend(secrets.iter().filter_map(|secret| match &secret.source {
+            Source::File { path, .. } => Some(path.clone()),
+            _ => None,
+        }));
         let mut trust = Vec::new();
         for (at, file) in self.trust.iter().enumerate() {
-            certificates(&folder.join(file), &mut trust)
+            let file = folder.join(file);
+            certificates(&file, &mut trust)
                 .map_err(|told| Error::args_invalid(format!("trust[{at}]: {told}")))?;
+            files.push(file);
         }
-        Ok(Settings { profiles, secrets, budgets: self.budget.checked()?, trust })
+        Ok(Settings { profiles, secrets, budgets: self.budget.checked()?, trust, files })
     }
 }
 
@@ -249,7 +262,9 @@ fn certificates(file: &Path, all: &mut Vec<CertificateDer<'static>>) -> Result<(
     let told = |error: &dyn std::fmt::Display| format!("`{}` holds no certificates: {error}", file.display());
     let before = all.len();
     for certificate in CertificateDer::pem_file_iter(file).map_err(|error| told(&error))? {
-        all.push(certificate.map_err(|error| told(&error))?);
+        let certificate = certificate.map_err(|error| told(&error))?;
+        RootCertStore::empty().add(certificate.clone()).map_err(|error| told(&error))?;
+        all.push(certificate);
     }
     if all.len() == before { Err(told(&"there is none in it")) } else { Ok(()) }
 }
@@ -257,8 +272,8 @@ fn certificates(file: &Path, all: &mut Vec<CertificateDer<'static>>) -> Result<(
 impl GivenRule {
     fn checked(self, id: &str, secrets: &[Secret]) -> Result<Rule> {
         let wrong = |field: String, told: String| Error::args_invalid(format!("{id}.{field}: {told}"));
-        let Self { host, port, protocol, methods, paths, .. } = self;
-        let mut rule = rule(id, &WantedRule { host, port, protocol, methods, paths })?;
+        let Self { host, port, protocol, methods, paths, websocket, .. } = self;
+        let mut rule = rule(id, &WantedRule { host, port, protocol, methods, paths, websocket })?;
         for (at, network) in self.addresses.iter().enumerate() {
             let shown: String = network.escape_debug().take(80).collect();
             let read = Network::parse(network);

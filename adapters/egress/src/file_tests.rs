@@ -62,7 +62,14 @@ fn a_file_means_what_it_says() {
     let inner = settings.profile("inner").unwrap();
     let db = Host::parse("db.inside.example").unwrap();
     assert_eq!(inner.raw(&db, 5432).unwrap().addresses[0].to_string(), "10.8.0.0/16");
-    let asked = Asked { protocol: Protocol::Https, host: &db, port: 5432, method: "GET", path: "/" };
+    let asked = Asked {
+        protocol: Protocol::Https,
+        host: &db,
+        port: 5432,
+        method: "GET",
+        path: "/",
+        websocket: false,
+    };
     assert!(inner.decide(&asked).is_err());
     let secrets = &settings.secrets;
     assert_eq!(secrets[0].source, Source::File { path: "keys/one".into(), ttl: None });
@@ -86,7 +93,9 @@ fn net_31_what_is_not_understood_is_an_error_by_its_field() {
     let secret = |rest: &str| format!("[secret.K]\nenv = \"K\"\nhosts = [\"a.test\"]\n{rest}");
     for (text, wanted) in [
         (rule("method = \"GET\""), "net.toml:3:1: unknown field `method`"),
-        (rule("websocket = true"), "unknown field `websocket`"),
+        (rule("websocket = 1"), "net.toml:3:13"),
+        (rule("methods = [\"POST\"]\nwebsocket = true"), "allow[0].websocket"),
+        (rule("protocol = \"tcp\"\nport = 1\nwebsocket = true"), "allow[0].websocket"),
         (rule("protocol = \"ftp\""), "net.toml:3:12: unknown variant `ftp`"),
         (rule("port = 65536"), "net.toml:3:8"),
         (rule("port = 0"), "profile.p.allow[0].port"),

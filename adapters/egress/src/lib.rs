@@ -4,11 +4,12 @@
 //!
 //! | step | module |
 //! | --- | --- |
-//! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`] |
+//! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`]; [`Watched`] |
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
+//! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
-//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead` |
-//! | one request: the steps, in their order | `exchange`: [`Door::exchange`] |
+//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `carry` |
+//! | one request: the steps, in their order | `exchange`: [`Door::exchange`]; WebSockets `socket` |
 //! | what may be spent | `budget`: [`Budget`] |
 //! | where it says that it goes, and its form | `message` |
 //! | hosts in one form, paths with one reading | [`host`], [`path`] |
@@ -17,6 +18,7 @@
 //! | what is written down before it leaves, and after | `note`, `audit`: [`Audit`] |
 //! | a name becomes addresses that were checked | `resolve`: [`System`]; [`address`] |
 //! | TLS, and connections that are kept | `upstream` |
+//! | answers that are written down, and given again | `cassette`: [`Cassette`] |
 //! | bodies out and back, counted | `body`, `answer` |
 //! | what an outcome tells of it | `usage`: [`NetworkUse`](dormouse_core::network::NetworkUse) |
 //! | rules as lines, for calls | `line` |
@@ -33,7 +35,7 @@
 //!
 //! let settings = file::read(Path::new("net.toml"))?;
 //! let audit = Audit::file(Path::new("network.jsonl"))?;
-//! let gate = Gate::open(Options { settings, names: None, audit, key: None }).await?;
+//! let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None }).await?;
 //! let grant = Grant::new(gate.settings().profile("default")?.clone());
 //! let way = gate.way(Caller { owner: "ann".into(), sandbox: None }, grant)?;
 //! // ... `way.environment()` is the environment of the sandbox: placeholders ...
@@ -51,6 +53,8 @@ mod answer;
 mod audit;
 mod body;
 mod budget;
+mod carry;
+mod cassette;
 mod check;
 mod door;
 mod exchange;
@@ -58,6 +62,7 @@ pub mod file;
 pub mod flags;
 mod gate;
 pub mod host;
+mod learn;
 mod line;
 mod message;
 mod note;
@@ -67,22 +72,27 @@ pub mod policy;
 mod reason;
 mod resolve;
 pub mod secrets;
+mod socket;
 mod streams;
 #[cfg(test)]
 mod tests;
 mod upstream;
 mod usage;
+mod watched;
 
 pub use audit::Audit;
 pub use body::{empty, full, piece, streamed};
 pub use budget::{Budget, Budgets, Spent};
+pub use cassette::Cassette;
 pub use check::Verdict;
 pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};
 pub use host::Host;
+pub use learn::{Filter, Learned};
 pub use outside::Outside;
 pub use policy::{Grant, Wanted};
 pub use reason::{Reason, Refusal};
 pub use resolve::System;
 pub use streams::Opened;
 pub use upstream::Body;
+pub use watched::Watched;

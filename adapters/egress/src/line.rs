@@ -41,7 +41,7 @@ pub(crate) fn read(line: &str) -> Result<WantedRule> {
         Some((host, port)) => (host, Some(port.parse().map_err(|_| wrong("its port is none"))?)),
         None => (place, None),
     };
-    Ok(WantedRule { host: host.to_owned(), port, protocol, methods, paths: path.into_iter().collect() })
+    Ok(WantedRule { host: host.to_owned(), port, protocol, methods, paths: path.into_iter().collect(), websocket: None })
 }
 
 /// A rule as lines, one for each of its paths.

@@ -110,7 +110,7 @@ fn authority_of(text: &str) -> Option<(Host, Option<u16>)> {
 /// Checks what a request's head may be, and takes the length of its body out of it.
 ///
 /// # Errors
-/// `form`; `upgrade` for a WebSocket.
+/// `form`.
 pub(crate) fn head(uri: &Uri, headers: &mut HeaderMap) -> Result<Option<u64>, Refusal> {
     let form = |told: &str| Err(Refusal::new(Reason::Form, told));
     let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -120,10 +120,6 @@ pub(crate) fn head(uri: &Uri, headers: &mut HeaderMap) -> Result<Option<u64>, Re
     }
     if !target.is_empty() && !target.starts_with(['/', '?']) || uri.path().len() > MAX_PATH {
         return form("the request's path does not begin with `/`, or has more than 8 KiB");
-    }
-    let upgrade = headers.get(header::UPGRADE).and_then(|value| value.to_str().ok());
-    if upgrade.is_some_and(|value| value.to_ascii_lowercase().contains("websocket")) {
-        return Err(Refusal::new(Reason::Upgrade, "WebSocket is not carried"));
     }
     let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
     let length = match lengths.next().map(|value| value.to_str().unwrap_or_default()) {
@@ -141,6 +137,19 @@ pub(crate) fn head(uri: &Uri, headers: &mut HeaderMap) -> Result<Option<u64>, Re
     }
     headers.remove(header::CONTENT_LENGTH);
     Ok(length)
+}
+
+/// The value of a header that stands there once, as text.
+pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut all = headers.get_all(name).iter();
+    let first = all.next()?.to_str().ok()?;
+    all.next().is_none().then_some(first)
+}
+
+/// Whether a head says that a body follows.
+pub(crate) fn says_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(header::CONTENT_LENGTH);
+    headers.contains_key(header::TRANSFER_ENCODING) || length.is_some_and(|length| length.as_bytes() != b"0")
 }
 
 /// Takes out what is between two neighbours, and all that `Connection` names.

@@ -37,6 +37,7 @@ impl Traffic {
 enum Stage {
     New,
     Sent,
+    Replayed,
     Over,
 }
 
@@ -60,12 +61,10 @@ pub(crate) struct Note {
 impl Note {
     pub(crate) fn new(door: &Door, target: &Target, method: &str, path: &str) -> Self {
         let mut path: String = path.chars().take(MAX_PATH).collect();
-        let vault = &door.gate().vault;
+        let vault = &door.0.way.view().state.vault;
         if !vault.secrets().is_empty() {
             // What somebody learned elsewhere is not written down either.
-            let mut washer = Washer::new(vault.now().forms.clone());
-            let mut washed = washer.push(path.as_bytes());
-            washed.extend(washer.end());
+            let washed = Washer::new(vault.now().forms.clone()).whole(path.as_bytes());
             path = String::from_utf8_lossy(&washed).into_owned();
         }
         Self {
@@ -93,6 +92,11 @@ impl Note {
         self.write("sent", None).map_err(|error| unrecorded(&error))?;
         self.stage = Stage::Sent;
         Ok(())
+    }
+
+    /// It is answered from a recording, and does not leave.
+    pub(crate) fn replayed(&mut self) {
+        self.stage = Stage::Replayed;
     }
 
     /// It was refused, or failed. What whoever asked is told.
@@ -129,7 +133,11 @@ impl Note {
     }
 
     fn event(&self) -> &'static str {
-        if self.stage == Stage::New { "refused" } else { "ended" }
+        match self.stage {
+            Stage::New => "refused",
+            Stage::Replayed => "replayed",
+            Stage::Sent | Stage::Over => "ended",
+        }
     }
 
     fn over(&mut self, reason: Option<Reason>) {

@@ -1,5 +1,6 @@
 //! What may leave: rules that allow, in their order, and nothing that none of them names.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -87,6 +88,8 @@ pub struct Rule {
     pub methods: Vec<String>,
     /// Its paths. None named: all.
     pub paths: Vec<PathPattern>,
+    /// Whether a request of it may become a WebSocket.
+    pub websocket: bool,
     /// Networks outside of the public internet in which its hosts may lie.
     pub addresses: Vec<Network>,
     /// Headers that the gate sets.
@@ -127,6 +130,8 @@ impl Rule {
             Some(Reason::Method)
         } else if !self.allows_path(asked.path) {
             Some(Reason::Path)
+        } else if asked.websocket && !self.websocket {
+            Some(Reason::Upgrade)
         } else {
             None
         }
@@ -152,11 +157,15 @@ pub struct Asked<'a> {
     pub method: &'a str,
     /// The path, as it was written, without the query.
     pub path: &'a str,
+    /// Whether it is to become a WebSocket.
+    pub websocket: bool,
 }
 
 /// Rules, in their order: the first one that fits counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
+    /// Its name, by which a sandbox finds it again when the operator's file was changed.
+    pub name: String,
     /// The rules.
     pub rules: Vec<Rule>,
 }
@@ -165,7 +174,7 @@ impl Profile {
     /// The rule that allows a request.
     ///
     /// # Errors
-    /// What the rule that came nearest lacked: `host`, `port`, `protocol`, `method` or `path`.
+    /// What the rule that came nearest lacked: `host`, `port`, `protocol`, `method`, `path` or `upgrade`.
     pub fn decide(&self, asked: &Asked<'_>) -> Result<&Rule, Refusal> {
         let mut nearest: (Reason, Option<&Rule>) = (Reason::Host, None);
         for rule in &self.rules {
@@ -189,7 +198,7 @@ impl Profile {
         }
         let near = self.rules.iter().find(at_host);
         let reason = if near.is_some() { Reason::Port } else { Reason::Host };
-        let asked = Asked { protocol: Protocol::Tcp, host, port, method: "", path: "" };
+        let asked = Asked { protocol: Protocol::Tcp, host, port, method: "", path: "", websocket: false };
         Err(refusal(&asked, reason, near))
     }
 
@@ -201,7 +210,7 @@ impl Profile {
         let near = self.reaches(host, port)?;
         let fits = |rule: &&Rule| rule.port == port && rule.host.fits(host);
         let found = self.rules.iter().filter(fits).find(|rule| rule.protocol == Protocol::Https);
-        let asked = Asked { protocol: Protocol::Https, host, port, method: "", path: "" };
+        let asked = Asked { protocol: Protocol::Https, host, port, method: "", path: "", websocket: false };
         found.ok_or_else(|| refusal(&asked, Reason::Protocol, Some(near)))
     }
 
@@ -221,18 +230,20 @@ fn rank(reason: Reason) -> u8 {
         Reason::Protocol => 2,
         Reason::Method => 3,
         Reason::Path => 4,
+        Reason::Upgrade => 5,
         _ => 0,
     }
 }
 
 fn refusal(asked: &Asked<'_>, reason: Reason, rule: Option<&Rule>) -> Refusal {
-    let Asked { protocol, host, port, method, path } = asked;
+    let Asked { protocol, host, port, method, path, .. } = asked;
     let short = |text: &str| text.chars().take(200).collect::<String>().escape_debug().to_string();
     let message = match reason {
         Reason::Port => format!("no rule allows port {port} of `{host}`"),
         Reason::Protocol => format!("no rule allows {protocol} to `{host}` at port {port}"),
         Reason::Method => format!("no rule allows the method `{}` at `{host}`", short(method)),
         Reason::Path => format!("no rule allows the path `{}` at `{host}`", short(path)),
+        Reason::Upgrade => format!("no rule allows a WebSocket to `{host}`: it would say `websocket = true`"),
         _ => format!("no rule allows the host `{host}`"),
     };
     let refusal = Refusal::new(reason, message);
@@ -279,6 +290,8 @@ pub struct WantedRule {
     /// Paths. Default: those of the profile.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Whether requests may become WebSockets. Default: as the profile has it.
+    pub websocket: Option<bool>,
 }
 
 impl Grant {
@@ -309,10 +322,23 @@ impl Grant {
                     )));
                 }
             }
+            if asked.websocket == Some(true) && !profile.rules.iter().filter(covers).any(|own| own.websocket)
+            {
+                return Err(beyond(format!("the operator's rules do not allow a WebSocket for {place}")));
+            }
             rules.push(rule);
         }
         let secrets = wanted.secrets.clone();
-        Ok(Self { profile, narrowed: Some(Profile { rules }), secrets })
+        let narrowed = Profile { name: profile.name.clone(), rules };
+        Ok(Self { profile, narrowed: Some(narrowed), secrets })
+    }
+
+    /// The same of the profile that has the name of its own now. It allows nothing if there is none.
+    pub(crate) fn renewed(&self, profiles: &BTreeMap<String, Arc<Profile>>) -> Self {
+        let name = &self.profile.name;
+        let none = || Arc::new(Profile { name: name.clone(), rules: Vec::new() });
+        let profile = profiles.get(name).cloned().unwrap_or_else(none);
+        Self { profile, narrowed: self.narrowed.clone(), secrets: self.secrets.clone() }
     }
 
     /// The operator's rules.
@@ -377,7 +403,9 @@ fn beyond(message: String) -> Error {
 impl WantedRule {
     /// The rule that it asks for; `id` is where it stands.
     fn read(&self, id: &str) -> Result<Rule> {
-        rule(id, self)
+        let mut rule = rule(id, self)?;
+        rule.websocket = self.websocket != Some(false);
+        Ok(rule)
     }
 }
 
@@ -397,7 +425,11 @@ pub(crate) fn rule(id: &str, given: &WantedRule) -> Result<Rule> {
         .filter(|port| *port != 0)
         .ok_or_else(|| wrong("port", "a rule of tcp names its port, from 1 to 65535"))?;
     if given.protocol == Protocol::Tcp {
-        let named = [("methods", !given.methods.is_empty()), ("paths", !given.paths.is_empty())];
+        let named = [
+            ("methods", !given.methods.is_empty()),
+            ("paths", !given.paths.is_empty()),
+            ("websocket", given.websocket.is_some()),
+        ];
         if let Some((field, _)) = named.iter().find(|(_, named)| *named) {
             return Err(wrong(field, "tcp is bytes, and has none"));
         }
@@ -417,6 +449,10 @@ pub(crate) fn rule(id: &str, given: &WantedRule) -> Result<Rule> {
             wrong(&format!("paths[{at}]"), &format!("`{shown}`: {told}"))
         })?);
     }
+    let websocket = given.websocket.unwrap_or_default();
+    if websocket && !given.methods.is_empty() && !given.methods.iter().any(|method| method == "GET") {
+        return Err(wrong("websocket", "a WebSocket begins with GET, which `methods` does not name"));
+    }
     let (protocol, methods) = (given.protocol, given.methods.clone());
     Ok(Rule {
         id: id.to_owned(),
@@ -425,6 +461,7 @@ pub(crate) fn rule(id: &str, given: &WantedRule) -> Result<Rule> {
         protocol,
         methods,
         paths,
+        websocket,
         addresses: Vec::new(),
         set: Vec::new(),
     })

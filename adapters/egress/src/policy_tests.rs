@@ -13,7 +13,7 @@ fn given(host: &str, methods: &[&str], paths: &[&str]) -> WantedRule {
 
 fn profile(rules: &[WantedRule]) -> Arc<Profile> {
     let rules = rules.iter().enumerate().map(|(at, given)| rule(&format!("allow[{at}]"), given).unwrap());
-    Arc::new(Profile { rules: rules.collect() })
+    Arc::new(Profile { name: "p".into(), rules: rules.collect() })
 }
 
 /// `https://HOST` and a path; the reason and the rule that came nearest, or the rule that allows it.
@@ -24,7 +24,7 @@ fn verdict(
     path: &str,
 ) -> Result<String, (Reason, Option<String>)> {
     let host = host(at);
-    let asked = Asked { protocol: Protocol::Https, host: &host, port: 443, method, path };
+    let asked = Asked { protocol: Protocol::Https, host: &host, port: 443, method, path, websocket: false };
     profile.decide(&asked).map(|rule| rule.id.clone()).map_err(|refusal| (refusal.reason, refusal.rule))
 }
 
@@ -49,7 +49,7 @@ fn the_first_rule_that_fits_counts_and_a_refusal_names_what_the_nearest_lacked()
     assert_eq!(verdict(&all, "GET", "api.example", "/v2"), nearest(Reason::Path, "allow[0]"));
     assert_eq!(verdict(&all, "PUT", "api.example", "/v1/a"), nearest(Reason::Method, "allow[0]"));
     assert_eq!(verdict(&all, "GET", "elsewhere.test", "/"), Err((Reason::Host, None)));
-    let only = |at: usize| Profile { rules: vec![all.rules[at].clone()] };
+    let only = |at: usize| Profile { name: "p".into(), rules: vec![all.rules[at].clone()] };
     assert_eq!(verdict(&only(3), "GET", "other.example", "/"), nearest(Reason::Port, "allow[3]"));
     assert_eq!(verdict(&only(4), "GET", "open.example", "/"), nearest(Reason::Protocol, "allow[4]"));
     assert_eq!(verdict(&Profile::default(), "GET", "a", "/"), Err((Reason::Host, None)));
@@ -104,7 +104,8 @@ fn net_19_a_call_narrows_and_never_widens() {
     let narrow = |allow: Vec<WantedRule>| Grant::narrowed(own.clone(), &Wanted { allow, secrets: None });
     let ask = |grant: &Grant, method: &str, at: &str, path: &str| {
         let host = host(at);
-        let asked = Asked { protocol: Protocol::Https, host: &host, port: 443, method, path };
+        let asked =
+            Asked { protocol: Protocol::Https, host: &host, port: 443, method, path, websocket: false };
         grant.decide(&asked).map(|rule| rule.id.clone()).map_err(|refusal| refusal.reason)
     };
     // No paths of its own: those of the operator hold. The rule that is named is the operator's.

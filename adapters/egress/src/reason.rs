@@ -16,6 +16,11 @@ macro_rules! reasons {
             pub fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
             }
+
+            /// The reason that has this word.
+            pub fn of(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$name),)* _ => None }
+            }
         }
     };
 }
@@ -39,7 +44,7 @@ reasons! {
     Authority = "authority";
     /// The request's form: too many headers, too long a head, a length that is not one.
     Form = "form";
-    /// A protocol that begins as HTTP (WebSocket), which the gate does not carry.
+    /// A protocol that begins as HTTP (WebSocket), which the rule does not allow, or which only a stream of bytes can carry.
     Upgrade = "upgrade";
     /// The budget of requests is spent.
     Requests = "requests";
@@ -61,6 +66,8 @@ reasons! {
     Untrusted = "untrusted";
     /// An answer that might hold a secret came in a form that cannot be looked through.
     Encoding = "encoding";
+    /// A recording is played, and this is not in it.
+    NotRecorded = "not_recorded";
     /// Whoever asked gave up.
     Cancelled = "cancelled";
     /// The audit cannot be written, so nothing leaves.
@@ -68,10 +75,10 @@ reasons! {
 }
 
 impl Reason {
-    /// Whether the operator's rules are the reason, so that it is an answer (403) and no failure of the network.
+    /// Whether the operator's rules are the reason, or a recording that is played, so that it is an answer (403) and no failure of the network.
     pub fn is_policy(self) -> bool {
-        use Reason::{Address, Host, Method, Path, Port, Protocol, Secret};
-        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret)
+        use Reason::{Address, Host, Method, NotRecorded, Path, Port, Protocol, Secret, Upgrade};
+        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret | Upgrade | NotRecorded)
     }
 
     /// Whether a budget is the reason.
@@ -86,7 +93,6 @@ impl Reason {
             reason if reason.is_budget() => 429,
             Self::Authority => 421,
             Self::Form => 400,
-            Self::Upgrade => 501,
             Self::TimedOut => 504,
             Self::Unrecorded => 503,
             _ => 502,

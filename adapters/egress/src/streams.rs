@@ -3,33 +3,38 @@
 //! A guest opens a stream to a name and writes what it would write to a socket. Where a TLS handshake would be, it writes a greeting
 //! instead: the byte 0x16 and a line of JSON, `{"name": "api.example.com", "alpn": ["http/1.1"]}`. The gate does the real TLS, and
 //! answers with the same byte and a line: `{"alpn": "http/1.1"}`, or `{"error": REASON, "message": …}`. What follows is HTTP/1.1 in the
-//! open; it is parsed here, and each request goes through the gate. A stream to a place that a rule of `tcp` allows carries bytes.
+//! open; it is parsed here, and each request goes through the gate. One that becomes a WebSocket is the last of its stream, which carries
+//! bytes from there on. A stream to a place that a rule of `tcp` allows carries bytes from its beginning.
 //! Dialling for a greeting or for bytes counts as a request of the budget.
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 use crate::ahead::Ahead;
 use crate::budget::Held;
+use crate::carry::carry;
+use crate::cassette::missing;
 use crate::exchange::denial;
 use crate::gate::Door;
 use crate::host::Host;
 use crate::message::{MAX_HEAD, MAX_HEADERS, Target};
-use crate::note::{Note, Traffic};
+use crate::note::Note;
 use crate::policy::Protocol;
 use crate::reason::{Reason, Refusal};
+use crate::socket::Socket;
 use crate::upstream::{Body, Place};
 
 /// Begins a greeting, as it begins a TLS handshake.
@@ -40,10 +45,6 @@ const MAX_GREETING: usize = 4 << 10;
 const BEGIN: Duration = Duration::from_secs(10);
 /// Time for a guest to write the head of a request, from the end of the one before.
 const HEAD: Duration = Duration::from_secs(30);
-/// Longest silence of a stream of bytes, in both directions.
-const SILENCE: Duration = Duration::from_secs(600);
-/// Bytes that are carried at once.
-const PIECE: usize = 16 << 10;
 
 /// A stream that may be opened: it counts as a connection until it is dropped. Nothing has left yet.
 pub struct Opened {
@@ -72,15 +73,18 @@ impl Door {
             return Err(Refusal::new(Reason::UnknownName, "the host is no name that can be looked up"));
         };
         let mut target = Target { protocol: Protocol::Http, host, port };
-        let grant = &self.0.way.grant;
+        let view = self.0.way.view();
+        let grant = &view.grant;
         let found = grant.reaches(&target.host, port).and_then(|rule| {
             if rule.protocol != Protocol::Tcp {
                 return Ok((rule, None));
             }
             let told = || Refusal::new(Reason::Protocol, format!("no rule allows tcp to `{}`", target.host));
             let rule = grant.raw(&target.host, port).ok_or_else(told)?;
-            let place = Place { host: target.host.clone(), port, secure: false, named: rule.networks() };
-            Ok((rule, Some(place)))
+            if self.gate().is_played() {
+                return Err(missing("a stream of bytes"));
+            }
+            Ok((rule, Some(view.place(&target.host, rule))))
         });
         let opened = found.and_then(|(rule, raw)| Ok((rule.id.clone(), raw, self.0.account.connection()?)));
         match opened {
@@ -121,26 +125,33 @@ impl Opened {
             Err(_) => return Err(Refusal::new(Reason::TimedOut, "the stream did not begin in time")),
         }
         let (door, target) = (self.door.clone(), self.target.clone());
+        let agreed = Agreed::default();
+        let place = agreed.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            let (door, target) = (door.clone(), target.clone());
-            async move { Ok::<_, Infallible>(asked(&door, request, &target).await) }
+            let (door, target, agreed) = (door.clone(), target.clone(), agreed.clone());
+            async move { Ok::<_, Infallible>(asked(&door, request, &target, &agreed).await) }
         });
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD).half_close(true);
         builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
-        let serving = builder.serve_connection(TokioIo::new(stream), service);
+        let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let end = self.door.0.run.deadline.map(tokio::time::Instant::from_std);
         let ended = match end {
             Some(end) => tokio::time::timeout_at(end, serving).await,
             None => Ok(serving.await),
         };
-        match ended {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
+        let upgraded = place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (ended, upgraded) {
+            (Ok(Ok(())), Some((guest, socket))) => match guest.await {
+                Ok(guest) => socket.carry(guest).await,
+                Err(_) => Err(Refusal::new(Reason::Cancelled, "the stream was closed")),
+            },
+            (Ok(Ok(())), None) => Ok(()),
+            (Ok(Err(error)), _) => {
                 tracing::debug!("a stream of a guest ended: {error}");
                 Ok(())
             }
-            Err(_) => Err(Refusal::new(Reason::TimedOut, "the run is over")),
+            (Err(_), _) => Err(Refusal::new(Reason::TimedOut, "the run is over")),
         }
     }
 
@@ -202,15 +213,16 @@ impl Opened {
             return Err(Refusal::new(Reason::Untrusted, format!("the greeting is not for `{host}`")));
         }
         let way = &self.door.0.way;
-        let rule = way.grant.secure(host, *port)?;
+        let view = way.view();
+        let rule = view.grant.secure(host, *port)?;
         note.rule = Some(rule.id.clone());
-        let place = Place { host: host.clone(), port: *port, secure: true, named: rule.networks() };
-        if !way.kept.has(&place) {
+        let place = view.place(host, rule);
+        if !way.has(&place) && !self.door.gate().is_played() {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
-            let wire = self.door.gate().dialer.connect(&place).await?;
+            let wire = view.state.dialer.connect(&place).await?;
             note.address = Some(wire.address);
-            way.kept.put(place, wire);
+            way.keep(place, wire);
             note.ended();
         } else {
             note.nothing();
@@ -219,68 +231,46 @@ impl Opened {
     }
 
     /// Carries bytes in both directions.
-    async fn carry<S: AsyncRead + AsyncWrite>(&self, stream: S, place: &Place) -> Result<(), Refusal> {
+    async fn carry(&self, stream: impl AsyncRead + AsyncWrite, place: &Place) -> Result<(), Refusal> {
         let mut note = Note::new(&self.door, &self.target, "", "");
         note.rule = Some(self.rule.clone());
         let carried = async {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
-            let (mut out, address) = self.door.gate().dialer.dial(place).await?;
+            let dialer = self.door.0.way.view().state.dialer.clone();
+            let (server, address) = dialer.dial(place).await?;
             note.address = Some(address);
-            let (from_guest, to_guest) = tokio::io::split(stream);
-            let (from_server, to_server) = out.split();
-            let traffic = note.traffic.clone();
-            tokio::try_join!(
-                self.pump(from_guest, to_server, Reason::BytesOut, &traffic),
-                self.pump(from_server, to_guest, Reason::BytesIn, &traffic),
-            )
+            carry(&self.door, &mut note, (place, false), stream, server, None).await
         };
         match carried.await {
-            Ok(_) => {
+            Ok(()) => {
                 note.ended();
                 Ok(())
             }
             Err(refusal) => Err(note.refused(refusal)),
         }
     }
-
-    async fn pump(
-        &self,
-        mut from: impl AsyncRead + Unpin,
-        mut to: impl AsyncWrite + Unpin,
-        budget: Reason,
-        traffic: &Traffic,
-    ) -> Result<(), Refusal> {
-        let broke = |_: io::Error| Refusal::new(Reason::Reset, "the stream broke");
-        let mut piece = vec![0; PIECE];
-        let mut seen = traffic.total();
-        loop {
-            let Ok(read) = tokio::time::timeout_at(self.door.until(SILENCE), from.read(&mut piece)).await
-            else {
-                // The other direction may have been busy.
-                let is_over = self.door.until(SILENCE) <= tokio::time::Instant::now();
-                if is_over || traffic.total() == seen {
-                    return Err(Refusal::new(Reason::TimedOut, "the stream was silent for too long"));
-                }
-                seen = traffic.total();
-                continue;
-            };
-            let read = read.map_err(broke)?;
-            if read == 0 {
-                return to.shutdown().await.map_err(broke);
-            }
-            self.door.0.account.spend(budget, read as u64)?;
-            let count = if budget == Reason::BytesOut { &traffic.sent } else { &traffic.came };
-            count.fetch_add(read as u64, Ordering::Relaxed);
-            to.write_all(&piece[..read]).await.map_err(broke)?;
-            to.flush().await.map_err(broke)?;
-        }
-    }
 }
 
+/// What a stream became: the guest's end of it, and the WebSocket that a server agreed to.
+type Agreed = Arc<Mutex<Option<(OnUpgrade, Socket)>>>;
+
 /// A request of a guest's own HTTP, and the answer or why there is none.
-async fn asked(door: &Door, request: Request<Incoming>, target: &Target) -> Response<Body> {
+async fn asked(
+    door: &Door,
+    mut request: Request<Incoming>,
+    target: &Target,
+    agreed: &Agreed,
+) -> Response<Body> {
     let gone = |_: hyper::Error| Refusal::new(Reason::Cancelled, "the request's body ended early");
+    let guest = hyper::upgrade::on(&mut request);
     let request = request.map(|body| BodyExt::boxed_unsync(body.map_err(gone)));
-    door.pass(request, target, true).await.unwrap_or_else(|refusal| denial(&refusal))
+    match door.pass(request, target, true).await {
+        Ok((answer, socket)) => {
+            let upgraded = socket.map(|socket| (guest, socket));
+            *agreed.lock().unwrap_or_else(PoisonError::into_inner) = upgraded;
+            answer
+        }
+        Err(refusal) => denial(&refusal),
+    }
 }

@@ -18,6 +18,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Network;
 use crate::host::Host;
+use crate::policy::Protocol;
 use crate::reason::{Reason, Refusal};
 use crate::resolve;
 
@@ -42,15 +43,19 @@ const IDLE: Duration = Duration::from_secs(60);
 pub(crate) struct Place {
     pub(crate) host: Host,
     pub(crate) port: u16,
-    pub(crate) secure: bool,
+    pub(crate) protocol: Protocol,
     /// Networks that were named when it was dialled.
     pub(crate) named: Vec<Network>,
+    /// Which authorities were trusted: [`Dialer::number`], where TLS is spoken.
+    pub(crate) trust: u64,
 }
 
 /// Dials for the whole process.
 pub(crate) struct Dialer {
     names: Arc<dyn Resolve>,
     trust: Vec<CertificateDer<'static>>,
+    /// Another for other authorities.
+    pub(crate) number: u64,
     /// Read with the first connection that needs them: a grant that is not used costs nothing.
     tls: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
@@ -74,7 +79,15 @@ impl Drop for Wire {
 
 impl Dialer {
     pub(crate) fn new(names: Arc<dyn Resolve>, trust: Vec<CertificateDer<'static>>) -> Self {
-        Self { names, trust, tls: OnceLock::new() }
+        Self { names, trust, number: 0, tls: OnceLock::new() }
+    }
+
+    /// One that trusts these authorities: the same, if they are the same.
+    pub(crate) fn renewed(self: &Arc<Self>, trust: &[CertificateDer<'static>]) -> Arc<Self> {
+        if self.trust == trust {
+            return self.clone();
+        }
+        Arc::new(Self { number: self.number + 1, ..Self::new(self.names.clone(), trust.to_vec()) })
     }
 
     /// A stream to a checked address.
@@ -111,14 +124,17 @@ impl Dialer {
     /// As [`Dialer::dial`]; `untrusted` and `reset`.
     pub(crate) async fn connect(&self, place: &Place) -> Result<Wire, Refusal> {
         let (stream, address) = self.dial(place).await?;
-        let stream: Box<dyn Stream> =
-            if place.secure { Box::new(self.secure(stream, &place.host).await?) } else { Box::new(stream) };
+        let stream: Box<dyn Stream> = if place.protocol == Protocol::Https {
+            Box::new(self.secure(stream, &place.host).await?)
+        } else {
+            Box::new(stream)
+        };
         let mut builder = http1::Builder::new();
         builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|_| broken(&place.host))?;
         let task = tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            if let Err(error) = connection.with_upgrades().await {
                 tracing::debug!("a connection ended: {error}");
             }
         });
@@ -229,9 +245,10 @@ impl Kept {
         all.push((place, Instant::now(), wire));
     }
 
-    /// Ends all.
-    pub(crate) fn clear(&self) {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+    /// Ends those that lead elsewhere.
+    pub(crate) fn retain(&self, keeps: impl Fn(&Place) -> bool) {
+        let mut all = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        all.retain(|(place, ..)| keeps(place));
     }
 
     /// Where they lead to, as `api.example.com:443`.

@@ -103,7 +103,7 @@ impl Meant {
         }
         let audit = Audit::file(&audit)?;
         let key = key.as_deref().map(kept_key).transpose()?;
-        let gate = Gate::open(Options { settings, names, audit, key }).await?;
+        let gate = Gate::open(Options { settings, names, audit, key, cassette: None }).await?;
         Ok(Arc::new(Outside::new(gate)))
     }
 }

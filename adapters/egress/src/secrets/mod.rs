@@ -7,9 +7,10 @@
 //! | the values, and what of them is looked for in answers | `vault`, `value` |
 //! | what a sandbox has in place of one | `placeholder` |
 //! | placeholders in a request become values | `fill` |
-//! | values in an answer become stars | `wash` |
+//! | values in an answer become stars | `wash`; in frames of a WebSocket `frames` |
 
 mod fill;
+mod frames;
 mod named;
 mod placeholder;
 mod source;
@@ -21,7 +22,8 @@ pub use named::{DEFAULT_SHAPE, Place, Secret};
 pub use source::Source;
 
 pub(crate) use fill::{Filling, Parts};
+pub(crate) use frames::Frames;
 pub(crate) use named::is_own;
 pub(crate) use source::COMMAND_TTL;
-pub(crate) use vault::{Current, Vault};
-pub(crate) use wash::Washer;
+pub(crate) use vault::{Current, Vault, forms_of};
+pub(crate) use wash::{Forms, Washer};

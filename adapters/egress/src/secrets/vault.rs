@@ -44,6 +44,8 @@ struct Held {
 pub(crate) struct Vault {
     key: Key,
     secrets: Vec<Secret>,
+    /// Whether values are not read: nothing leaves.
+    is_closed: bool,
     held: Mutex<Vec<Held>>,
     current: RwLock<(Arc<Current>, Option<Instant>)>,
 }
@@ -54,19 +56,49 @@ impl Vault {
     /// # Errors
     /// `args_invalid` with the secret's name and why its value cannot be had.
     pub(crate) async fn load(secrets: Vec<Secret>, key: Key) -> Result<Self> {
+        let held = read(&secrets).await?;
+        Ok(Self::of(key, secrets, held, false))
+    }
+
+    /// Reads none: something else stands in the place of each.
+    ///
+    /// # Errors
+    /// `internal`: what stands there is none.
+    pub(crate) fn closed(secrets: Vec<Secret>, key: Key) -> Result<Self> {
+        let none = |told: String| Error::internal("a placeholder is no value", std::io::Error::other(told));
         let mut held = Vec::new();
         for secret in &secrets {
-            let value = secret.source.read().await.map_err(|told| {
-                Error::args_invalid(format!("secret.{}: {told}", secret.name))
-                    .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
-            })?;
-            held.push(Held {
-                values: vec![value],
-                until: secret.source.ttl().map(|ttl| Instant::now() + ttl),
-            });
+            let value = Value::new(placeholder(&key, "", secret).into_bytes()).map_err(none)?;
+            held.push(Held { values: vec![value], until: None });
         }
+        Ok(Self::of(key, secrets, held, true))
+    }
+
+    /// Others in their place, all of them read now. Earlier values of those that have the same name are still looked for in answers.
+    ///
+    /// # Errors
+    /// As [`Vault::load`].
+    pub(crate) async fn renewed(&self, secrets: Vec<Secret>) -> Result<Self> {
+        if self.is_closed {
+            return Self::closed(secrets, self.key.clone());
+        }
+        let mut held = read(&secrets).await?;
+        let before = self.held.lock().await;
+        for (secret, held) in secrets.iter().zip(&mut held) {
+            let own = self.secrets.iter().zip(before.iter()).find(|(other, _)| other.name == secret.name);
+            for earlier in own.map_or(&[][..], |(_, own)| &own.values) {
+                if !held.values.contains(earlier) {
+                    held.values.push(earlier.clone());
+                }
+            }
+            held.values.truncate(1 + EARLIER);
+        }
+        Ok(Self::of(self.key.clone(), secrets, held, false))
+    }
+
+    fn of(key: Key, secrets: Vec<Secret>, held: Vec<Held>, is_closed: bool) -> Self {
         let current = RwLock::new((Arc::new(current(&held)), next(&held)));
-        Ok(Self { key, secrets, held: Mutex::new(held), current })
+        Self { key, secrets, is_closed, held: Mutex::new(held), current }
     }
 
     /// What the operator said of them.
@@ -125,10 +157,30 @@ impl Vault {
     }
 }
 
+/// Reads the values of secrets.
+async fn read(secrets: &[Secret]) -> Result<Vec<Held>> {
+    let mut held = Vec::new();
+    for secret in secrets {
+        let value = secret.source.read().await.map_err(|told| {
+            Error::args_invalid(format!("secret.{}: {told}", secret.name))
+                .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
+        })?;
+        let until = secret.source.ttl().map(|ttl| Instant::now() + ttl);
+        held.push(Held { values: vec![value], until });
+    }
+    Ok(held)
+}
+
 fn current(held: &[Held]) -> Current {
     let all: Vec<_> = held.iter().flat_map(|held| held.values.iter().flat_map(forms)).collect();
     let values = held.iter().map(|held| held.values[0].clone()).collect();
     Current { values, forms: Arc::new(Forms::new(&all)) }
+}
+
+/// Finds texts, such as placeholders, in the forms in which values are looked for.
+pub(crate) fn forms_of(texts: &[String]) -> Forms {
+    let values = texts.iter().filter_map(|text| Value::new(text.clone().into_bytes()).ok());
+    Forms::new(&values.flat_map(|value| forms(&value)).collect::<Vec<_>>())
 }
 
 /// When the first of them has to be read again.

@@ -156,6 +156,18 @@ impl Washer {
         self.forms.are_in(text)
     }
 
+    /// How many bytes are kept back, because they may begin a value.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// A whole text.
+    pub(crate) fn whole(&mut self, text: &[u8]) -> Vec<u8> {
+        let mut washed = self.push(text);
+        washed.extend(self.end());
+        washed
+    }
+
     /// What of the bytes so far can be passed on.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut text = std::mem::take(&mut *self.kept);

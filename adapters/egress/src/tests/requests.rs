@@ -260,7 +260,7 @@ async fn net_19_a_call_that_narrows_reaches_less_and_has_fewer_secrets() {
     let rules =
         format!("[[profile.p.allow]]\nhost = \"a.test\"\n[[profile.p.allow]]\nhost = \"b.test\"\n{SECRET}");
     let setup = Setup::new(None, "a-long-value", &rules).await;
-    let profile = setup.gate.settings().profile("p").unwrap();
+    let profile = setup.gate.settings().profile("p").unwrap().clone();
     let way = |json: &str| {
         let wanted: Wanted = serde_json::from_str(json).unwrap();
         let grant = Grant::narrowed(profile.clone(), &wanted)?;

@@ -23,7 +23,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::{Audit, Body, Caller, Door, Gate, Grant, Options, Reason, Refusal, Run, Way, empty, file, full};
+use crate::{
+    Audit, Body, Caller, Cassette, Door, Gate, Grant, Options, Reason, Refusal, Run, Settings, Way, empty,
+    file, full,
+};
 
 /// Looks names up: those that are told, and 127.0.0.1 for all others.
 #[derive(Debug, Default)]
@@ -131,7 +134,7 @@ impl Server {
         .await
     }
 
-    async fn start<F>(
+    pub(crate) async fn start<F>(
         serve: impl Fn(tokio::net::TcpStream, Arc<Mutex<Vec<String>>>) -> F + Send + 'static,
     ) -> Self
     where
@@ -245,26 +248,52 @@ impl Setup {
         text: &str,
         audit: Option<&Path>,
     ) -> Self {
+        Self::made(authority, value, text, |options| {
+            if let Some(audit) = audit {
+                options.audit = Audit::file(audit).unwrap();
+            }
+        })
+        .await
+    }
+
+    /// With a recording, by an installation with this key.
+    pub(crate) async fn taped(
+        authority: Option<&Authority>,
+        value: &str,
+        text: &str,
+        (cassette, key): (Cassette, u8),
+    ) -> Self {
+        Self::made(authority, value, text, |options| {
+            (options.cassette, options.key) = (Some(cassette), Some([key; 32]));
+        })
+        .await
+    }
+
+    async fn made(
+        authority: Option<&Authority>,
+        value: &str,
+        text: &str,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            use std::os::unix::fs::PermissionsExt as _;
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        };
-        write("key", value);
-        let mut text = text.to_owned();
-        if let Some(authority) = authority {
-            write("ca.pem", &authority.pem());
-            text = format!("trust = [\"ca.pem\"]\n{text}");
-        }
-        let settings = file::parse(&text, &folder.path().join("net.toml")).unwrap();
+        let settings = settings(&folder, authority, value, text);
         let names = Arc::new(Names::default());
-        let written = folder.path().join("audit.jsonl");
-        let audit = Audit::file(audit.unwrap_or(&written)).unwrap();
+        let audit = Audit::file(&folder.path().join("audit.jsonl")).unwrap();
         let resolver: Arc<dyn Resolve> = names.clone();
-        let options = Options { settings, names: Some(resolver), audit, key: Some([9; 32]) };
+        let mut options =
+            Options { settings, names: Some(resolver), audit, key: Some([9; 32]), cassette: None };
+        change(&mut options);
         Self { gate: Gate::open(options).await.unwrap(), names, folder }
+    }
+
+    /// Gives the gate another file of rules.
+    pub(crate) async fn reload(
+        &self,
+        authority: Option<&Authority>,
+        value: &str,
+        text: &str,
+    ) -> dormouse_core::Result<()> {
+        self.gate.reload(settings(&self.folder, authority, value, text)).await
     }
 
     /// The way of a sandbox of an owner.
@@ -287,6 +316,23 @@ impl Setup {
     pub(crate) fn audit_path(&self) -> std::path::PathBuf {
         self.folder.path().join("audit.jsonl")
     }
+}
+
+/// What a file of rules says, with its neighbours.
+fn settings(folder: &TempDir, authority: Option<&Authority>, value: &str, text: &str) -> Settings {
+    let write = |name: &str, text: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    write("key", value);
+    let mut text = text.to_owned();
+    if let Some(authority) = authority {
+        write("ca.pem", &authority.pem());
+        text = format!("trust = [\"ca.pem\"]\n{text}");
+    }
+    file::parse(&text, &folder.path().join("net.toml")).unwrap()
 }
 
 /// A rule for `a.test` at a port.

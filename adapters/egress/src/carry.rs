@@ -1,0 +1,101 @@
+//! Bytes between a guest and a server, in both directions, counted: of a rule of `tcp`, and of a WebSocket that has begun.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use crate::gate::Door;
+use crate::note::Note;
+use crate::reason::{Reason, Refusal};
+use crate::secrets::Frames;
+use crate::upstream::Place;
+
+/// Longest silence, in both directions.
+const SILENCE: Duration = Duration::from_secs(600);
+/// Bytes that are carried at once.
+const PIECE: usize = 16 << 10;
+
+/// Carries bytes until both sides are done, one breaks, a bound is reached, or no rule allows it any more. `frames`: of a WebSocket, what
+/// the server sends is washed of secrets.
+///
+/// # Errors
+/// What ended it.
+pub(crate) async fn carry(
+    door: &Door,
+    note: &mut Note,
+    (place, websocket): (&Place, bool),
+    guest: impl AsyncRead + AsyncWrite,
+    server: impl AsyncRead + AsyncWrite,
+    mut frames: Option<Frames>,
+) -> Result<(), Refusal> {
+    let (from_guest, to_guest) = tokio::io::split(guest);
+    let (from_server, to_server) = tokio::io::split(server);
+    let carrying = async {
+        let out = Pump { door, note, budget: Reason::BytesOut, frames: None };
+        let back = Pump { door, note, budget: Reason::BytesIn, frames: frames.as_mut() };
+        tokio::try_join!(out.run(from_guest, to_server), back.run(from_server, to_guest))
+    };
+    let over = async {
+        match door.0.run.deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+            None => std::future::pending().await,
+        }
+    };
+    let carried = tokio::select! {
+        carried = carrying => carried,
+        () = over => Err(Refusal::new(Reason::TimedOut, "the run is over")),
+        () = door.revoked(place, websocket) => {
+            Err(Refusal::new(Reason::Host, format!("no rule allows the host `{}` any more", place.host)))
+        }
+    };
+    note.masked += frames.map_or(0, |frames| frames.found());
+    carried.map(|_| ())
+}
+
+/// One direction.
+struct Pump<'a> {
+    door: &'a Door,
+    note: &'a Note,
+    /// The budget that pays for it.
+    budget: Reason,
+    frames: Option<&'a mut Frames>,
+}
+
+impl Pump<'_> {
+    async fn run(
+        mut self,
+        mut from: impl AsyncRead + Unpin,
+        mut to: impl AsyncWrite + Unpin,
+    ) -> Result<(), Refusal> {
+        let traffic = &self.note.traffic;
+        let broke = |_: io::Error| Refusal::new(Reason::Reset, "the stream broke");
+        let mut piece = vec![0; PIECE];
+        let mut seen = traffic.total();
+        loop {
+            let until = self.door.until(SILENCE);
+            let Ok(read) = tokio::time::timeout_at(until, from.read(&mut piece)).await else {
+                // The other direction may have been busy.
+                if traffic.total() == seen {
+                    return Err(Refusal::new(Reason::TimedOut, "the stream was silent for too long"));
+                }
+                seen = traffic.total();
+                continue;
+            };
+            let read = read.map_err(broke)?;
+            self.door.0.account.spend(self.budget, read as u64)?;
+            let count = if self.budget == Reason::BytesOut { &traffic.sent } else { &traffic.came };
+            count.fetch_add(read as u64, Ordering::Relaxed);
+            match &mut self.frames {
+                None => to.write_all(&piece[..read]).await.map_err(broke)?,
+                Some(frames) if read == 0 => to.write_all(&frames.end()).await.map_err(broke)?,
+                Some(frames) => to.write_all(&frames.push(&piece[..read])?).await.map_err(broke)?,
+            }
+            if read == 0 {
+                return to.shutdown().await.map_err(broke);
+            }
+            to.flush().await.map_err(broke)?;
+        }
+    }
+}
