@@ -46,6 +46,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The files besides the operator's that these came from, of secrets and authorities.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// A profile by its name.
     ///
     /// # Errors

@@ -29,6 +29,11 @@ impl Watched {
         Ok((settings, watched))
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What the file says now, if it or one that it names was changed. An error is told once; what it says counts when it is changed
     /// again. Looks at each file, and opens none that is as it was.
     pub fn changed(&mut self) -> Option<Result<Settings>> {

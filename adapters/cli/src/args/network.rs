@@ -22,4 +22,10 @@ pub(crate) struct NetworkArgs {
     /// ~/.local/state/dormouse]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) network_audit: Option<PathBuf>,
+    /// Write requests and their answers to a file that can be played again; there are no secrets in it
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) network_record: Option<PathBuf>,
+    /// Answer requests from such a file: nothing leaves, and what is not in it is refused
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "network_record")]
+    pub(crate) network_replay: Option<PathBuf>,
 }

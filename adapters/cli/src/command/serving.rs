@@ -6,7 +6,7 @@ use std::io;
 use std::num::NonZero;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dormouse::{Dormouse, Error, ErrorCode, Result, Runtime, Sandboxes};
@@ -20,6 +20,7 @@ use crate::args::PlaceArgs;
 use crate::descriptors;
 use crate::exit;
 use crate::log;
+use crate::settings::network::Opened;
 use crate::settings::wall::Confined;
 use crate::settings::{self, Mcp};
 use crate::signals::{self, BY_SIGNAL};
@@ -38,6 +39,8 @@ pub(super) struct Serving {
     owners: Arc<Owners>,
     /// The servers whose tools programs can call.
     connectors: Option<Connectors>,
+    /// What looks after the rules of the network, until somebody serves.
+    network: Mutex<Option<Opened>>,
 }
 
 impl Serving {
@@ -77,8 +80,8 @@ impl Serving {
             builder = builder.state(folder);
         }
         let dormouse = builder.build()?;
-        if let Some(network) = network {
-            dormouse.runtime().set_network(network, None);
+        if let Some(network) = &network {
+            dormouse.runtime().set_network(network.outside.clone(), None);
         }
         if let Some(sandboxes) = dormouse.runtime().sandboxes() {
             settings::packages::offer(&dormouse, packages)?;
@@ -100,7 +103,8 @@ impl Serving {
         };
         let outside = meant.confined.outside();
         let connectors = meant.connected.take().map(|connected| connected.connect(outside)).transpose()?;
-        Ok(Self { dormouse, docker, meant, wall, owners: Arc::default(), connectors })
+        let network = Mutex::new(network);
+        Ok(Self { dormouse, docker, meant, wall, owners: Arc::default(), connectors, network })
     }
 
     /// The tools that were chosen.
@@ -195,9 +199,12 @@ impl Serving {
         let (served, saved) = runtime.block_on(async {
             let upkeep = self.sandboxes().map(Sandboxes::keep_up);
             let warming = self.warm();
+            let network = self.network.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let network = network.map(|network| tokio::spawn(network.keep_up()));
             let served = serve.await;
             upkeep.inspect(tokio::task::JoinHandle::abort);
             warming.inspect(tokio::task::JoinHandle::abort);
+            network.inspect(tokio::task::JoinHandle::abort);
             let saved = match self.sandboxes() {
                 Some(sandboxes) => sandboxes.close().await,
                 None => Ok(()),

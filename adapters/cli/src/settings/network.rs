@@ -5,12 +5,14 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
 use dormouse::{Dormouse, Error, ErrorCode, Resolve, Result, RunContext};
-use dormouse_egress::secrets::Source;
-use dormouse_egress::{Audit, Gate, Options, Outside, Settings, file, flags};
+use dormouse_egress::policy::Rule;
+use dormouse_egress::secrets::{Secret, Source};
+use dormouse_egress::{Audit, Cassette, Gate, Options, Outside, Settings, Watched, flags};
 
 use super::state_folder;
 use crate::args::{NetworkArgs, StateArgs};
@@ -20,6 +22,8 @@ use crate::audit;
 const AUDIT: &str = "network.jsonl";
 /// The file of the key from which placeholders are made.
 const KEY: &str = "network.key";
+/// How often a server looks whether the file of rules was changed.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What sandboxes may reach.
 pub(crate) struct Meant {
@@ -27,33 +31,32 @@ pub(crate) struct Meant {
     audit: PathBuf,
     /// Where the key of placeholders is kept, if something is.
     key: Option<PathBuf>,
+    cassette: Option<Cassette>,
+    watched: Option<Watched>,
+    short: Short,
 }
 
-/// The rules that options name, without secrets' values. None: no network.
-///
-/// # Errors
-/// As [`file::read`] and [`flags`]; `args_invalid` for secrets without rules.
-pub(crate) fn settings(arguments: &NetworkArgs) -> Result<Option<Settings>> {
-    let NetworkArgs { allow_net, network, secret, network_audit } = arguments;
-    if allow_net.is_empty() && network.is_none() {
-        return match (secret.first(), network_audit) {
-            (None, None) => Ok(None),
-            (Some(_), _) => Err(without_rules("--secret")),
-            (None, Some(_)) => Err(without_rules("--network-audit")),
-        };
+/// What the short forms name besides the file.
+struct Short {
+    rules: Vec<Rule>,
+    secrets: Vec<Secret>,
+}
+
+impl Short {
+    fn read(arguments: &NetworkArgs) -> Result<Self> {
+        let rules = arguments.allow_net.iter().map(|text| flags::allow_net(text));
+        let secrets = arguments.secret.iter().map(|text| flags::secret(text));
+        Ok(Self { rules: rules.collect::<Result<_>>()?, secrets: secrets.collect::<Result<_>>()? })
     }
-    let mut settings = match network {
-        Some(path) => file::read(path)?,
-        None => Settings::default(),
-    };
-    let rules = allow_net.iter().map(|text| flags::allow_net(text)).collect::<Result<Vec<_>>>()?;
-    if !rules.is_empty() {
-        settings.allow(rules)?;
+
+    /// A file's settings, and these.
+    fn added_to(&self, mut settings: Settings) -> Result<Settings> {
+        if !self.rules.is_empty() {
+            settings.allow(self.rules.clone())?;
+        }
+        self.secrets.iter().try_for_each(|secret| settings.keep(secret.clone()))?;
+        Ok(settings)
     }
-    for text in secret {
-        settings.keep(flags::secret(text)?)?;
-    }
-    Ok(Some(settings))
 }
 
 fn without_rules(option: &str) -> Error {
@@ -61,28 +64,55 @@ fn without_rules(option: &str) -> Error {
         .with_hint("name what may be reached with --allow-net HOST or --network FILE")
 }
 
-/// The same, with the folder that sandboxes are kept in, if they are.
+/// What options name, without secrets' values; `state`: the folder that sandboxes are kept in, if they are. None: no network.
 ///
 /// # Errors
-/// As [`settings`]; `internal` when there is no place for the audit.
+/// As [`Watched::open`], [`flags`] and [`Cassette`]; `args_invalid` for options without rules; `internal` when there is no place for
+/// the audit.
 pub(crate) fn read(arguments: &NetworkArgs, state: Option<&Path>) -> Result<Option<Meant>> {
-    let Some(settings) = settings(arguments)? else { return Ok(None) };
+    let NetworkArgs { allow_net, network, secret, network_audit, network_record, network_replay } = arguments;
+    if allow_net.is_empty() && network.is_none() {
+        let idle = [
+            ("--secret", !secret.is_empty()),
+            ("--network-audit", network_audit.is_some()),
+            ("--network-record", network_record.is_some()),
+            ("--network-replay", network_replay.is_some()),
+        ];
+        return match idle.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(without_rules(option)),
+            None => Ok(None),
+        };
+    }
+    let (settings, watched) = match network {
+        Some(path) => Watched::open(path).map(|(settings, watched)| (settings, Some(watched)))?,
+        None => (Settings::default(), None),
+    };
+    let short = Short::read(arguments)?;
+    let settings = short.added_to(settings)?;
+    let cassette = match (network_record, network_replay) {
+        (Some(path), _) => Some(Cassette::record(path)?),
+        (None, Some(path)) => Some(Cassette::replay(path)?),
+        (None, None) => None,
+    };
     let audit = match (&arguments.network_audit, state) {
         (Some(path), _) => path.clone(),
         (None, Some(folder)) => folder.join(AUDIT),
         (None, None) => audit::folder()?.join(AUDIT),
     };
-    Ok(Some(Meant { settings, audit, key: state.map(|folder| folder.join(KEY)) }))
+    let key = state.map(|folder| folder.join(KEY));
+    Ok(Some(Meant { settings, audit, key, cassette, watched, short }))
 }
 
 impl Meant {
-    /// The files that secrets come from.
+    /// The files that are read again when they change.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let file = |source: &Source| match source {
+        let file = |secret: &Secret| match &secret.source {
             Source::File { path, .. } => Some(path.clone()),
             _ => None,
         };
-        self.settings.secrets.iter().filter_map(|secret| file(&secret.source)).collect()
+        let of_short = self.short.secrets.iter().filter_map(file);
+        let file = self.watched.iter().map(|watched| watched.path().to_owned());
+        self.settings.files().iter().cloned().chain(of_short).chain(file).collect()
     }
 
     /// The first secret that a command tells, by name.
@@ -95,16 +125,44 @@ impl Meant {
     ///
     /// # Errors
     /// As [`Gate::open`] and [`Audit::file`].
-    pub(crate) async fn open(self, names: Option<Arc<dyn Resolve>>) -> Result<Arc<Outside>> {
-        let Self { settings, audit, key } = self;
+    pub(crate) async fn open(self, names: Option<Arc<dyn Resolve>>) -> Result<Opened> {
+        let Self { settings, audit, key, cassette, watched, short } = self;
         for folder in [Some(&audit), key.as_ref()].into_iter().flatten().filter_map(|path| path.parent()) {
             // What opens the file says what is wrong with its folder.
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }
         let audit = Audit::file(&audit)?;
         let key = key.as_deref().map(kept_key).transpose()?;
-        let gate = Gate::open(Options { settings, names, audit, key, cassette: None }).await?;
-        Ok(Arc::new(Outside::new(gate)))
+        let gate = Gate::open(Options { settings, names, audit, key, cassette }).await?;
+        Ok(Opened { outside: Arc::new(Outside::new(gate.clone())), gate, watched, short })
+    }
+}
+
+/// A gate that is open.
+pub(crate) struct Opened {
+    /// The same, as the core knows it.
+    pub(crate) outside: Arc<Outside>,
+    gate: Arc<Gate>,
+    watched: Option<Watched>,
+    short: Short,
+}
+
+impl Opened {
+    /// Takes what the file of rules says whenever it was changed. Never ends.
+    pub(crate) async fn keep_up(mut self) {
+        let Some(watched) = &mut self.watched else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let Some(read) = watched.changed() else { continue };
+            let taken = match read.and_then(|settings| self.short.added_to(settings)) {
+                Ok(settings) => self.gate.reload(settings).await,
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(()) => tracing::info!("the file of the network was changed, and holds from now on"),
+                Err(error) => tracing::error!(%error, "the file of the network is left as it was"),
+            }
+        }
     }
 }
 
@@ -120,7 +178,7 @@ pub(crate) async fn give(
 ) -> Result<()> {
     let Some(meant) = meant else { return Ok(()) };
     let runtime = dormouse.runtime();
-    runtime.set_network(meant.open(None).await?, None);
+    runtime.set_network(meant.open(None).await?.outside, None);
     runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)
 }
 
@@ -131,7 +189,7 @@ pub(crate) async fn give(
 pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<()> {
     let folder = state_folder(state.state_dir.as_deref())?;
     let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(()) };
-    let outside = meant.open(None).await?;
+    let outside = meant.open(None).await?.outside;
     dormouse.runtime().set_network(outside, Some(NetworkGrant::default()));
     Ok(())
 }
@@ -190,7 +248,8 @@ mod tests {
     fn secrets_without_rules_are_refused() {
         let secret = vec!["KEY=env:HOME@a.test".to_owned()];
         let arguments = NetworkArgs { secret, ..NetworkArgs::default() };
-        assert_eq!(settings(&arguments).unwrap_err().code(), ErrorCode::ArgsInvalid);
-        assert!(settings(&NetworkArgs::default()).unwrap().is_none());
+        let refused = read(&arguments, None).err().unwrap();
+        assert_eq!(refused.code(), ErrorCode::ArgsInvalid);
+        assert!(read(&NetworkArgs::default(), None).unwrap().is_none());
     }
 }
