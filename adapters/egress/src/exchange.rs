@@ -68,7 +68,7 @@ impl Door {
     /// What makes a connection fail: `host`, `port`, `address`, `unknown_name`, `refused`, `untrusted`, `timed_out`, `reset`; a spent
     /// budget; `unrecorded`. A body that ends early has an error of its own.
     pub async fn exchange(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
-        use Reason::{Authority, Encoding, Form, Method, NotRecorded, Path, Protocol, Secret, Upgrade};
+        use Reason::{Authority, Encoding, Form, Method, NotRecorded, Path, Protocol, Secret, Tainted, Upgrade};
         let target = match Target::of(request.uri()) {
             Ok(target) => target,
             Err(refusal) => {
@@ -78,7 +78,7 @@ impl Door {
         };
         match self.pass(request, &target, false).await {
             Err(refusal) => match refusal.reason {
-                Protocol | Method | Path | Secret | Authority | Form | Upgrade | Encoding | NotRecorded => {
+                Protocol | Method | Path | Secret | Tainted | Authority | Form | Upgrade | Encoding | NotRecorded => {
                     Ok(denial(&refusal))
                 }
                 _ => Err(refusal),
@@ -205,6 +205,7 @@ impl Door {
         let asked = Asked { protocol: *protocol, host, port: *port, method, path, websocket };
         let rule = view.grant.decide(&asked)?;
         note.rule = Some(rule.id.clone());
+        self.reads(rule)?;
         if websocket && !is_stream {
             return Err(Refusal::new(Reason::Upgrade, "a WebSocket is carried over a stream of bytes only"));
         }

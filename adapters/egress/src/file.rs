@@ -132,6 +132,10 @@ struct GivenRule {
     paths: Vec<String>,
     websocket: Option<bool>,
     #[serde(default)]
+    untrusted: bool,
+    #[serde(default)]
+    outward: bool,
+    #[serde(default)]
     addresses: Vec<String>,
     #[serde(default)]
     set: BTreeMap<String, String>,
@@ -279,6 +283,7 @@ impl GivenRule {
         let wrong = |field: String, told: String| Error::args_invalid(format!("{id}.{field}: {told}"));
         let Self { host, port, protocol, methods, paths, websocket, .. } = self;
         let mut rule = rule(id, &WantedRule { host, port, protocol, methods, paths, websocket })?;
+        (rule.untrusted, rule.outward) = (self.untrusted, self.outward);
         for (at, network) in self.addresses.iter().enumerate() {
             let shown: String = network.escape_debug().take(80).collect();
             let read = Network::parse(network);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
+use dormouse_core::connections::Taint;
 use dormouse_core::network::NetworkUse;
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ use crate::cassette::Cassette;
 use crate::file::Settings;
 use crate::host::Host;
 use crate::policy::{Grant, Protocol, Rule};
+use crate::reason::{Reason, Refusal};
 use crate::resolve::System;
 use crate::secrets::{Current, Filling, Forms, Secret, Vault, Washer, forms_of};
 use crate::upstream::{Dialer, Kept, Place, Wire};
@@ -323,7 +325,7 @@ impl Way {
 }
 
 /// A run, as the audit calls it, and its bounds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Its id.
     pub id: String,
@@ -333,6 +335,8 @@ pub struct Run {
     pub budget: Option<Budget>,
     /// When it ends. None: requests have bounds of their own.
     pub deadline: Option<Instant>,
+    /// Whether it has read what strangers may have written.
+    pub taint: Taint,
 }
 
 /// The door of a run: requests ([`Door::exchange`]) and streams of bytes ([`Door::open`]) go through it. Cheap to clone; a clone is the
@@ -352,6 +356,25 @@ impl Door {
     /// What was done with the network so far.
     pub fn used(&self) -> NetworkUse {
         self.0.tally.told(self.0.account.spent())
+    }
+
+    /// Whether a rule's place may be reached, after all that the run has read; from here on it has read what comes from there.
+    ///
+    /// # Errors
+    /// `tainted`.
+    pub(crate) fn reads(&self, rule: &Rule) -> Result<(), Refusal> {
+        let taint = &self.0.run.taint;
+        if rule.outward && taint.is_set() {
+            let told = format!(
+                "the sandbox has read what strangers may have written, and `{}` carries data out",
+                rule.host
+            );
+            return Err(Refusal::new(Reason::Tainted, told).of(&rule.id));
+        }
+        if rule.untrusted {
+            taint.set();
+        }
+        Ok(())
     }
 
     pub(crate) fn gate(&self) -> &Gate {

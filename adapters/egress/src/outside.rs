@@ -87,8 +87,8 @@ impl Network for Outside {
             None => self.way(run.owner, None, grant)?,
         };
         let environment = way.environment();
-        let door =
-            way.run(Run { id: run.run.to_owned(), language: run.language.to_owned(), ..Run::default() });
+        let (id, language, taint) = (run.run.to_owned(), run.language.to_owned(), run.taint.clone());
+        let door = way.run(Run { id, language, taint, ..Run::default() });
         Ok(OpenDoor { door: Arc::new(door), environment })
     }
 

@@ -90,6 +90,10 @@ pub struct Rule {
     pub paths: Vec<PathPattern>,
     /// Whether a request of it may become a WebSocket.
     pub websocket: bool,
+    /// Whether strangers may have written what its hosts answer. A run that has read it sends nothing to hosts that are `outward`.
+    pub untrusted: bool,
+    /// Whether its hosts carry data out.
+    pub outward: bool,
     /// Networks outside of the public internet in which its hosts may lie.
     pub addresses: Vec<Network>,
     /// Headers that the gate sets.
@@ -462,6 +466,8 @@ pub(crate) fn rule(id: &str, given: &WantedRule) -> Result<Rule> {
         methods,
         paths,
         websocket,
+        untrusted: false,
+        outward: false,
         addresses: Vec::new(),
         set: Vec::new(),
     })

@@ -38,6 +38,8 @@ reasons! {
     Path = "path";
     /// The name has an address that is neither public nor named by the rule.
     Address = "address";
+    /// The run has read what strangers may have written, and the host carries data out.
+    Tainted = "tainted";
     /// A placeholder stands where its secret may not go, or a secret cannot be had.
     Secret = "secret";
     /// What the request says of its host differs from where it is sent.
@@ -77,8 +79,8 @@ reasons! {
 impl Reason {
     /// Whether the operator's rules are the reason, or a recording that is played, so that it is an answer (403) and no failure of the network.
     pub fn is_policy(self) -> bool {
-        use Reason::{Address, Host, Method, NotRecorded, Path, Port, Protocol, Secret, Upgrade};
-        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret | Upgrade | NotRecorded)
+        use Reason::{Address, Host, Method, NotRecorded, Path, Port, Protocol, Secret, Tainted, Upgrade};
+        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret | Tainted | Upgrade | NotRecorded)
     }
 
     /// Whether a budget is the reason.

@@ -84,6 +84,7 @@ impl Door {
             if self.gate().is_played() {
                 return Err(missing("a stream of bytes"));
             }
+            self.reads(rule)?;
             Ok((rule, Some(view.place(&target.host, rule))))
         });
         let opened = found.and_then(|(rule, raw)| Ok((rule.id.clone(), raw, self.0.account.connection()?)));

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{Error, Result};
+use crate::connections::Taint;
 use crate::sandbox::{Owner, SandboxId};
 
 /// The profile that is meant where none is named.
@@ -145,6 +146,8 @@ pub struct NetworkRun<'a> {
     pub run: &'a str,
     /// Its language, or `bash`.
     pub language: &'a str,
+    /// Whether it has read what strangers may have written.
+    pub taint: &'a Taint,
 }
 
 /// A door that was opened for a run.

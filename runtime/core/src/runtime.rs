@@ -68,10 +68,8 @@ impl Runtime {
         (run, language): (&str, &str),
         context: &mut RunContext,
     ) -> Result<()> {
-        let open = self.admission.needs_network()?.door(
-            &NetworkRun { owner, sandbox: None, run, language },
-            grant,
-        )?;
+        let of = NetworkRun { owner, sandbox: None, run, language, taint: &context.taint };
+        let open = self.admission.needs_network()?.door(&of, grant)?;
         context.offer_variables(open.environment);
         context.network = Some(open.door);
         Ok(())

@@ -344,3 +344,20 @@ async fn a_kept_connection_that_the_server_ended_is_replaced() {
     ask(&way.run(Run::default()), get(&url, &[])).await.unwrap();
     wait_until_async("two connections", Duration::from_secs(5), || server.accepted() == 2).await;
 }
+
+#[tokio::test]
+async fn who_has_read_what_strangers_wrote_sends_nothing_out() {
+    let server = Server::http(None, |_, _| answer(&[], "issue")).await;
+    let port = server.port;
+    let rules = [("tracker.test", "untrusted = true"), ("paste.test", "outward = true"), ("own.test", "")];
+    let rules = rules.map(|(host, rest)| rule("http", port, rest).replace("a.test", host));
+    let setup = Setup::new(None, "", &rules.join("\n")).await;
+    let door = setup.door();
+    let url = |host: &str| format!("http://{host}:{port}/");
+    for (host, status) in [("paste.test", 200), ("tracker.test", 200), ("paste.test", 403), ("own.test", 200)] {
+        assert_eq!(ask(&door, get(&url(host), &[])).await.unwrap().status, status, "{host}");
+    }
+    assert_eq!(door.used().denied[0].reason, "tainted");
+    // A run that begins anew has read nothing.
+    assert_eq!(ask(&setup.door(), get(&url("paste.test"), &[])).await.unwrap().status, 200);
+}

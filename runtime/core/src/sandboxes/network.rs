@@ -42,7 +42,8 @@ impl Sandboxes {
     pub(super) fn connect(&self, sandbox: &Sandbox, (run, language): (&str, &str), context: &mut RunContext) {
         let asked = sandbox.spec.network.as_ref();
         let Some(grant) = asked.or_else(|| self.inner.admission.usual_network()) else { return };
-        let of = NetworkRun { owner: &sandbox.owner, sandbox: Some(&sandbox.id), run, language };
+        let (owner, id, taint) = (&sandbox.owner, Some(&sandbox.id), &context.taint.clone());
+        let of = NetworkRun { owner, sandbox: id, run, language, taint };
         match self.inner.admission.needs_network().and_then(|network| network.door(&of, grant)) {
             Ok(open) => {
                 context.offer_variables(open.environment);
