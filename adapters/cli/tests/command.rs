@@ -53,7 +53,7 @@ fn failures_have_a_status_a_code_and_a_hint() {
             2,
             "error[unknown_language]: there is no guest for the language `cobol`",
         ),
-        (&["eval", "--network", "none.toml", "1"], 2, "error[args_invalid]: "),
+        (&["eval", "--network", "none.toml", "1"], 1, "error[not_found]: "),
         (&["eval", "--mount", ".:/a:rw", "1"], 1, "error[write_denied]: `--mount .:/a:rw` requests writes"),
         (
             &["eval", "--mount", "./none:/a", "1"],
@@ -169,7 +169,7 @@ fn the_version_names_the_engine_that_is_locked() {
 #[test]
 fn a_refused_request_is_one_line_of_json_where_json_was_asked_for() {
     for (words, status, code) in [
-        (&["eval", "--json", "--network", "none.toml", "1"][..], 2, "args_invalid"),
+        (&["eval", "--json", "--network", "none.toml", "1"][..], 1, "not_found"),
         (&["eval", "--json", "--timeout", "x", "1"], 2, "args_invalid"),
         (&["eval", "--json", "1"], 1, "guest_missing"),
         (&["eval", "--json", "-l", "cobol", "1"], 2, "unknown_language"),

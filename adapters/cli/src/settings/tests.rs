@@ -121,7 +121,7 @@ fn what_cannot_be_meant_is_refused_with_its_code() {
     let (writable, missing) = (format!("{path}:/a:rw"), format!("{path}/none:/a"));
     let twice = format!("{path}:/project");
     for (words, code) in [
-        (&["--network", "none.toml", "1"][..], ErrorCode::ArgsInvalid),
+        (&["--network", "none.toml", "1"][..], ErrorCode::NotFound),
         (&["--mount", &writable, "1"], ErrorCode::WriteDenied),
         (&["--mount", &missing, "1"], ErrorCode::PathDenied),
         (&["--mount", "nonsense", "1"], ErrorCode::ArgsInvalid),
