@@ -38,7 +38,9 @@ class _Selector(selectors._BaseSelectorImpl):
         """What is ready. Answers of the host's are given to who waits for them meanwhile."""
         try:
             found = network.wait(self._interests(), None if timeout is None else max(timeout, 0))
-        except network.NothingLeft:
+        except OSError as error:
+            if error.errno != errno.EDEADLK:
+                raise
             raise RuntimeError(_NOTHING_LEFT) from None
         return [(self._fd_to_key[number], reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE)
                 for number, (reads, writes) in found.items()]

@@ -33,15 +33,6 @@ class gaierror(OSError):
 gaierror.__module__ = "socket"
 
 
-class NothingLeft(OSError):
-    """What is waited for can never happen."""
-
-    def __init__(self):
-        super().__init__(errno.EDEADLK, "this waits for ever: nobody else could write or read here")
-
-
-NothingLeft.__module__, NothingLeft.__name__, NothingLeft.__qualname__ = "builtins", "OSError", "OSError"
-
 # By the words of the contract.
 _ERRORS = {
     "denied": (PermissionError, errno.EACCES),
@@ -251,7 +242,8 @@ def _look(interests):
 
 
 def wait(interests, seconds):
-    """Waits until a descriptor is ready, an answer of the host's has come, or the time is over; none: without end.
+    """Waits until a descriptor is ready, an answer of the host's has come, or the time is over; none: without end, unless nothing can
+    ever happen, which is an `OSError` (`EDEADLK`).
 
     `interests` says of each descriptor whether one waits to read and to write; what is returned, for which of these it is ready. It
     may be empty before the time is over.
@@ -290,6 +282,6 @@ def _inside(seconds):
     if waiting.is_open():
         waiting.wait(seconds)
     elif seconds is None:
-        raise NothingLeft
+        raise OSError(errno.EDEADLK, "this waits for ever: nobody else could write or read here")
     else:
         time.sleep(seconds)
