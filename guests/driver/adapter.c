@@ -32,7 +32,7 @@ static uint32_t give_next(void) {
   return before;
 }
 
-// In the place of the generated one, which is weak. No list of the contract has elements aligned like these pages, so
+// In the place of the generated one, which is weak. No list of the contract is as long as these pages and aligned like them, so
 // nothing else asks for the same (tools/guests/src/guests/component.rs tests it).
 __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t old_size, size_t alignment, size_t size) {
   (void)old_size;

@@ -93,6 +93,10 @@ void streams_renew(void);
 
 PyObject *host_module(void);
 
+// net.c
+
+PyObject *net_module(void);
+
 // digests.c
 
 PyObject *digests_module(void);

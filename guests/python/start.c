@@ -59,6 +59,7 @@ static void start_interpreter(void) {
   before.utf8_mode = 1;
   check(Py_PreInitialize(&before));
   PyImport_AppendInittab("_dormouse_host", host_module);
+  PyImport_AppendInittab("_dormouse_net", net_module);
   PyImport_AppendInittab("_dormouse_digests", digests_module);
   PyImport_AppendInittab("_ctypes", ctypes_module);
   PyImport_AppendInittab("_zstd", PyInit__zstd);

@@ -19,6 +19,7 @@ mod project;
 mod python;
 mod python_modules;
 mod python_native;
+mod python_network;
 mod python_system;
 mod randomness;
 mod recorded;

@@ -11,6 +11,7 @@
 //! | an agent's turns from a script | [`turns`] |
 //! | the real binary, on the command line, over stdio and over HTTP | [`binary`], [`wire`], [`served`] |
 //! | a container engine that goes away or stalls | [`between`] |
+//! | servers that sandboxes reach over a gate | [`outside`] |
 //! | wait for an event, with a deadline | [`wait_until`], [`wait_for`] |
 
 pub mod attack;
@@ -23,6 +24,7 @@ pub mod folders;
 pub mod golden;
 pub mod lasting;
 pub mod levels;
+pub mod outside;
 pub mod releases;
 pub mod sandbox;
 pub mod served;

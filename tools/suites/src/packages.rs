@@ -16,6 +16,9 @@ use serde_json::Value as Json;
 use super::expected::Expected;
 use super::report::Report;
 use super::server;
+use network::Servers;
+
+mod network;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -24,6 +27,9 @@ type Check = (&'static str, &'static str);
 
 /// Of the lists of packages a change has to pass one in so many.
 const SHARE: usize = 8;
+
+/// The list of what speaks with a server, which is short.
+const CLIENTS: &str = "clients";
 
 /// A package of a list, and what it is used for.
 struct Used {
@@ -42,7 +48,7 @@ fn listed(language: &str, extent: &Extent) -> Result<Vec<Used>> {
     for (at, line) in lines.enumerate() {
         let parts: Vec<&str> = line.split('\t').collect();
         let [package, code, wanted] = parts[..] else { bail!("a line is not three parts: {line}") };
-        if extent.takes(package, || at % SHARE == 0) {
+        if extent.takes(package, || language == CLIENTS || at % SHARE == 0) {
             used.push(Used { package: package.into(), code: code.into(), wanted: wanted.into() });
         }
     }
@@ -229,7 +235,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
                 for Used { package, code, wanted } in &used {
                     for way in WAYS {
                         let name = format!("{language}, {way}: {package}");
-                        let result = check(&dormouse, language, &folder, code, wanted)?;
+                        let result = check(&dormouse, (language, &folder), &[], (code, wanted))?;
                         if extent.all {
                             let said =
                                 result.as_ref().err().map_or("installed, imported and right", String::as_str);
@@ -243,6 +249,22 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
             Err(cause) => report.skip(&cause, 2 * used.len() as u64),
         }
     }
+    let clients = listed(CLIENTS, extent)?;
+    let names: BTreeSet<&str> = clients.iter().map(|one| one.package.as_str()).collect();
+    match python(&Vec::from_iter(names))? {
+        Ok(folder) => {
+            let servers = Servers::start()?;
+            for Used { package, code, wanted } in &clients {
+                let begin: String = code.chars().take(80).collect();
+                let name = format!("python, network: {package}: {begin}");
+                let code = servers.code(code);
+                let checked = check(&dormouse, ("python", &folder), &servers.options(), (&code, wanted))?;
+                report.count(&name, checked);
+                ran.insert(name);
+            }
+        }
+        Err(cause) => report.skip(&cause, clients.len() as u64),
+    }
     for (checks, project) in [
         (&PHP[..], php as fn() -> Result<Result<PathBuf, String>>),
         (&SYMFONY, symfony),
@@ -253,7 +275,7 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
                 for (code, wanted) in checks.iter().filter(|(code, _)| extent.wants(code)) {
                     for way in WAYS {
                         let name = format!("php, {way}: {}", code.replace('\n', " "));
-                        report.count(&name, check(&dormouse, "php", &folder, code, wanted)?);
+                        report.count(&name, check(&dormouse, ("php", &folder), &[], (code, wanted))?);
                         ran.insert(name);
                     }
                 }
@@ -269,14 +291,13 @@ const WAYS: [&str; 2] = ["opened", "kept"];
 
 fn check(
     dormouse: &Path,
-    language: &str,
-    folder: &Path,
-    code: &str,
-    wanted: &str,
+    (language, folder): (&str, &Path),
+    options: &[PathBuf],
+    (code, wanted): (&str, &str),
 ) -> Result<Result<(), String>> {
     let mut command = Command::new(dormouse);
     command.args(["eval", "--json", "--timeout", "30s", "--memory", "512MiB", "--language", language]);
-    command.arg("--project").arg(folder).arg("--").arg(code);
+    command.args(options).arg("--project").arg(folder).arg("--").arg(code);
     let said = program::run(&mut command, LIMIT)?;
     let Ok(answer) = serde_json::from_str::<Json>(&said.stdout) else { return Ok(Err(said.end())) };
     if answer["result"]["value"] == serde_json::from_str::<Json>(wanted)? {

@@ -4,7 +4,6 @@ import errno
 import os
 import sys
 
-NO_NETWORK = "no network in this sandbox"
 NO_PROCESSES = "no processes in this sandbox"
 NO_THREADS = "no threads in this sandbox"
 
@@ -77,58 +76,8 @@ def _patch_processes():
     pool.ProcessPoolExecutor.__init__ = _refuse(*error)
 
 
-# Options of sockets by their numbers on Linux: clients name them long before they connect.
-_SOCKET_OPTIONS = {
-    "SO_ACCEPTCONN": 30,
-    "SO_BROADCAST": 6,
-    "SO_DEBUG": 1,
-    "SO_DOMAIN": 39,
-    "SO_DONTROUTE": 5,
-    "SO_ERROR": 4,
-    "SO_KEEPALIVE": 9,
-    "SO_LINGER": 13,
-    "SO_OOBINLINE": 10,
-    "SO_PROTOCOL": 38,
-    "SO_RCVBUF": 8,
-    "SO_RCVLOWAT": 18,
-    "SO_RCVTIMEO": 20,
-    "SO_REUSEADDR": 2,
-    "SO_REUSEPORT": 15,
-    "SO_SNDBUF": 7,
-    "SO_SNDLOWAT": 19,
-    "SO_SNDTIMEO": 21,
-}
-
-
-def _patch_network():
-    import socket
-
-    for name, number in _SOCKET_OPTIONS.items():
-        if not hasattr(socket, name):
-            setattr(socket, name, number)
-
-    class NoSocket(socket.socket):
-        """A socket that says why it cannot be."""
-
-        def __init__(self, *args, **options):
-            raise OSError(errno.ENOTSUP, NO_NETWORK)
-
-        def __del__(self):
-            pass
-
-    NoSocket.__name__ = NoSocket.__qualname__ = "socket"
-    NoSocket.__module__ = "socket"
-    socket.socket = socket.SocketType = NoSocket
-    unknown = _refuse(socket.gaierror, getattr(socket, "EAI_FAIL", -4), NO_NETWORK)
-    for function in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
-        setattr(socket, function, unknown)
-    for function in ("create_connection", "create_server", "socketpair"):
-        setattr(socket, function, _refuse(OSError, errno.ENOTSUP, NO_NETWORK))
-
-
 def install():
     """After all modules that are changed here were imported."""
     _patch_processes()
-    _patch_network()
     sys.breakpointhook = _refuse(RuntimeError, "no debugger in this sandbox: there is no terminal")
     sys.meta_path.append(Absent)

@@ -1,68 +1,68 @@
-"""An event loop for a world without sockets and threads: timers and callbacks, nothing else can happen."""
+"""The loop of `asyncio` in a world with one thread: timers and callbacks, calls of the host's, and connections.
+
+A program that waits for calls and timers alone comes back to its driver, so that it can be saved. Only the host knows when a connection
+is ready, so a program that waits for one waits where it is; connections end with their run anyway.
+"""
 
 import asyncio
-import asyncio.base_events
 import asyncio.events
 import asyncio.runners
+import asyncio.selector_events
 import errno
 import heapq
 import inspect
+import selectors
 import signal
-import time
 
 import _dormouse_host
-from _dormouse import parts, waiting
-from _dormouse.absent import NO_NETWORK, NO_PROCESSES
+from _dormouse import network, parts, waiting
+from _dormouse.absent import NO_PROCESSES
 
 _NOTHING_LEFT = ("the event loop waits for something that can never happen: "
-                 "nothing is scheduled, and this sandbox has no threads and no sockets")
+                 "nothing is scheduled, no connection is waited for, and this sandbox has no threads")
+_NO_OTHERS = "there are no other programs in this sandbox to connect to"
 
 
-def _number(file):
-    return file if isinstance(file, int) else file.fileno()
+class _Selector(selectors._BaseSelectorImpl):
+    """Sockets, pipes within the program, and the standard input."""
+
+    def _interests(self):
+        return {number: (bool(key.events & selectors.EVENT_READ), bool(key.events & selectors.EVENT_WRITE))
+                for number, key in self._fd_to_key.items()}
+
+    def is_live(self):
+        """Whether something is ready, or can become so without the program."""
+        return any(network.is_live(number, *wanted) for number, wanted in self._interests().items())
+
+    def select(self, timeout=None):
+        """What is ready. Answers of the host's are given to who waits for them meanwhile."""
+        try:
+            found = network.wait(self._interests(), None if timeout is None else max(timeout, 0))
+        except OSError as error:
+            if error.errno != errno.EDEADLK:
+                raise
+            raise RuntimeError(_NOTHING_LEFT) from None
+        return [(self._fd_to_key[number], reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE)
+                for number, (reads, writes) in found.items()]
 
 
-def _ring():
-    """Seconds until the timer of the real time sends its signal; None: it is not set."""
-    left = _dormouse_host.timer(0)[0]
-    return left / 1e9 if left else None
-
-
-class _Clock:
-    """Stands where a selector would: waiting is sleeping."""
-
-    def __init__(self):
-        self.readers, self.writers = {}, {}
-
-    def ready(self):
-        readers = [handle for file, handle in self.readers.items() if _dormouse_host.is_ready(file)]
-        return readers + list(self.writers.values())
-
-    def select(self, timeout):
-        ready = self.ready()
-        if ready or timeout == 0:
-            return ready
-        ring = _ring()
-        rings = ring is not None and (timeout is None or ring < timeout)
-        if waiting.is_open():
-            waiting.wait(ring if rings else timeout)
-        elif rings:
-            _dormouse_host.wait_for_timer()
-        elif timeout is None:
-            raise RuntimeError(_NOTHING_LEFT)
-        else:
-            time.sleep(timeout)
-        return ()
-
-
-class EventLoop(asyncio.base_events.BaseEventLoop):
+class EventLoop(asyncio.selector_events.BaseSelectorEventLoop):
     """The loop behind `asyncio.run`."""
 
     def __init__(self, selector=None):
-        super().__init__()
-        self._selector = _Clock()
+        super().__init__(_Selector())
         self._signals = set()
         self._not_before, self._until = 0, None
+
+    # No pipe to itself: nobody else could wake it.
+    def _make_self_pipe(self):
+        self._internal_fds = 0
+
+    def _close_self_pipe(self):
+        """There is none."""
+
+    def _write_to_self(self):
+        """It is awake."""
 
     def time(self):
         """Return the time according to the event loop's clock."""
@@ -77,7 +77,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def _wanted(self, task):
         """What the program waits for, as nothing is ready; None: something has been done."""
-        self._until, ring = self._due(), _ring()
+        self._until, ring = self._due(), network.until_timer()
         left = None if self._until is None else self._until - self.time()
         if left is not None and left <= self._clock_resolution:
             self._run_once()
@@ -97,7 +97,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._run_forever_setup()
         try:
             while not task.done():
-                if self._ready or self._selector.ready():
+                if self._ready or self._selector.is_live():
                     self._run_once()
                 elif (wanted := self._wanted(task)) is not None:
                     return wanted
@@ -105,43 +105,14 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             self._run_forever_cleanup()
         return None
 
+    def look(self):
+        """Connections ended with the run before: who has them is told so before anything new begins."""
+        if self._selector.get_map():
+            self._process_events(self._selector.select(0))
+
     def time_is_over(self):
         """What was waited for last is due, whatever the clock says: it may have stood still while the program was saved."""
         self._not_before = max(self._not_before, self._until or 0)
-
-    def _process_events(self, events):
-        for handle in events:
-            self._add_callback(handle)
-
-    def _watch(self, watched, file, callback, args):
-        self._check_closed()
-        self._forget(watched, file)
-        watched[_number(file)] = asyncio.events.Handle(callback, args, self, None)
-
-    def _forget(self, watched, file):
-        handle = watched.pop(_number(file), None)
-        if handle is not None:
-            handle.cancel()
-        return handle is not None
-
-    def add_reader(self, fd, callback, *args):
-        """Add a reader callback: of a pipe within the program, or of the standard input."""
-        self._watch(self._selector.readers, fd, callback, args)
-
-    def remove_reader(self, fd):
-        """Remove a reader callback."""
-        return self._forget(self._selector.readers, fd)
-
-    def add_writer(self, fd, callback, *args):
-        """Add a writer callback. There is always room."""
-        self._watch(self._selector.writers, fd, callback, args)
-
-    def remove_writer(self, fd):
-        """Remove a writer callback."""
-        return self._forget(self._selector.writers, fd)
-
-    def _write_to_self(self):
-        pass
 
     def run_in_executor(self, executor, func, *args):
         """Calls the function at once: there is no thread that could do it meanwhile."""
@@ -157,20 +128,10 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             future.set_exception(error)
         return future
 
-    async def getaddrinfo(self, host, port, *, family=0, type=0, proto=0, flags=0):
-        raise OSError(errno.ENOTSUP, NO_NETWORK)
+    async def create_unix_connection(self, *args, **options):
+        raise OSError(errno.EAFNOSUPPORT, _NO_OTHERS)
 
-    async def getnameinfo(self, sockaddr, flags=0):
-        raise OSError(errno.ENOTSUP, NO_NETWORK)
-
-    async def create_connection(self, *args, **options):
-        raise OSError(errno.ENOTSUP, NO_NETWORK)
-
-    async def create_server(self, *args, **options):
-        raise OSError(errno.ENOTSUP, NO_NETWORK)
-
-    async def create_datagram_endpoint(self, *args, **options):
-        raise OSError(errno.ENOTSUP, NO_NETWORK)
+    create_unix_server = create_unix_connection
 
     async def subprocess_shell(self, *args, **options):
         raise OSError(errno.ENOTSUP, NO_PROCESSES)
@@ -249,6 +210,7 @@ def _in_session(coroutine):
     global _session
     if _session is None or _session.is_closed():
         _session = EventLoop()
+    _session.look()
     loop, task = _session, _session.create_task(coroutine)
     try:
         return (yield from _see_through(loop, task))

@@ -6,7 +6,6 @@ import operator
 import os
 import platform
 import posix
-import socket
 import sys
 
 USER = 1000
@@ -185,8 +184,6 @@ def install():
 
     os._create_environ = create_environ
     os.environ.__class__ = os.environb.__class__ = Environment
-    socket.gethostname = lambda: HOST
-    socket.getfqdn = lambda name="": name or HOST
 
 
 def finish():

@@ -1,10 +1,12 @@
-"""TLS, which nothing here can speak: contexts can be made and set up, as programs do while they start, and a connection says that
-there is no network."""
+"""TLS, which the host speaks (`_dormouse/tls.py`). Contexts can be made and set up; the host checks certificates whatever they say, with
+the authorities of its own."""
 
-import errno as _errno
 import os as _os
 
-from _dormouse.absent import NO_NETWORK as _NO_NETWORK
+from _dormouse import tls as _tls
+from _dormouse.tls import (SSLCertVerificationError, SSLEOFError, SSLError, SSLSyscallError, SSLWantReadError, SSLWantWriteError,
+                           SSLZeroReturnError)
+from _dormouse.tls import SSLSocket as _SSLSocket
 
 _words = """
     ALERT_DESCRIPTION_ACCESS_DENIED 49 ALERT_DESCRIPTION_BAD_CERTIFICATE 42 ALERT_DESCRIPTION_BAD_CERTIFICATE_HASH_VALUE 114
@@ -33,7 +35,7 @@ del _words
 HAS_SNI = HAS_ALPN = HAS_ECDH = HAS_TLSv1_2 = HAS_TLSv1_3 = True
 HAS_NPN = HAS_SSLv2 = HAS_SSLv3 = HAS_TLSv1 = HAS_TLSv1_1 = HAS_TLS_UNIQUE = HAS_PSK = HAS_PSK_TLS13 = HAS_PHA = False
 _DEFAULT_CIPHERS = "@SECLEVEL=2:ECDH+AESGCM:ECDH+CHACHA20:ECDH+AES:DHE+AES:!aNULL:!eNULL:!aDSS:!SHA1:!AESCCM"
-OPENSSL_VERSION = "OpenSSL 3.0.0 (only its names: there is no TLS library in this sandbox)"
+OPENSSL_VERSION = "OpenSSL 3.0.0 (only its names: the host speaks TLS for this sandbox)"
 OPENSSL_VERSION_NUMBER = 0x30000000
 OPENSSL_VERSION_INFO = _OPENSSL_API_VERSION = (3, 0, 0, 0, 0)
 # Purposes of certificates, by RFC 5280, section 4.2.1.12.
@@ -41,49 +43,12 @@ _OBJECTS = [(129, "serverAuth", "TLS Web Server Authentication", "1.3.6.1.5.5.7.
             (130, "clientAuth", "TLS Web Client Authentication", "1.3.6.1.5.5.7.3.2")]
 
 
-class SSLError(OSError):
-    """An error of TLS."""
-
-    library = reason = None
-
-    def __str__(self):
-        return self.strerror if isinstance(self.strerror, str) else str(self.args)
-
-
-class SSLZeroReturnError(SSLError):
-    """The connection was closed."""
-
-
-class SSLWantReadError(SSLError):
-    """There is nothing to read yet."""
-
-
-class SSLWantWriteError(SSLError):
-    """Nothing can be written yet."""
-
-
-class SSLSyscallError(SSLError):
-    """The system refused."""
-
-
-class SSLEOFError(SSLError):
-    """The connection was cut off."""
-
-
-class SSLCertVerificationError(SSLError, ValueError):
-    """A certificate is not what it should be."""
-
-
 class Certificate:
-    """A certificate: there is none."""
+    """A certificate: the host keeps them to itself."""
 
 
 class SSLSession:
-    """A session: there is none."""
-
-
-class _SSLSocket:
-    """A connection: there is none."""
+    """A session: the host keeps them to itself."""
 
 
 class MemoryBIO:
@@ -128,12 +93,12 @@ class _SSLContext:
             "protocol": protocol,
             "options": 0x82520050, "verify_flags": 0x8000, "verify_mode": 2 if client else 0, "check_hostname": client,
             "minimum_version": 771, "maximum_version": -1, "post_handshake_auth": False, "num_tickets": 2, "sni_callback": None,
-            "keylog_filename": None, "_host_flags": 4, "_msg_callback": None, "security_level": 2,
+            "keylog_filename": None, "_host_flags": 4, "_msg_callback": None, "security_level": 2, "alpn": [], "certificate": None,
         }
         return self
 
     protocol = property(lambda self: self._settings["protocol"])
-    options, verify_flags, check_hostname = map(_setting, ("options", "verify_flags", "check_hostname"))
+    options, verify_flags = map(_setting, ("options", "verify_flags"))
     minimum_version, maximum_version = map(_setting, ("minimum_version", "maximum_version"))
     post_handshake_auth, num_tickets = map(_setting, ("post_handshake_auth", "num_tickets"))
     sni_callback, keylog_filename, _host_flags = map(_setting, ("sni_callback", "keylog_filename", "_host_flags"))
@@ -148,6 +113,16 @@ class _SSLContext:
         if mode == 0 and self._settings["check_hostname"]:
             raise ValueError("Cannot set verify_mode to CERT_NONE when check_hostname is enabled.")
         self._settings["verify_mode"] = mode
+
+    @property
+    def check_hostname(self):
+        return self._settings["check_hostname"]
+
+    @check_hostname.setter
+    def check_hostname(self, flag):
+        self._settings["check_hostname"] = bool(flag)
+        if flag and self._settings["verify_mode"] == 0:
+            self._settings["verify_mode"] = 2
 
     def set_ciphers(self, cipherlist, /):
         """Does nothing."""
@@ -177,6 +152,7 @@ class _SSLContext:
         for file in (certfile, keyfile):
             if file is not None:
                 _os.stat(file)
+        self._settings["certificate"] = certfile
 
     def cert_store_stats(self):
         return {"x509": 0, "crl": 0, "x509_ca": 0}
@@ -188,7 +164,12 @@ class _SSLContext:
         return {}
 
     def _set_alpn_protocols(self, protos, /):
-        """Does nothing."""
+        names, at = [], 0
+        while at < len(protos):
+            end = at + 1 + protos[at]
+            names.append(bytes(protos[at + 1:end]).decode("ascii"))
+            at = end
+        self._settings["alpn"] = names
 
     def set_psk_client_callback(self, callback):
         """Does nothing."""
@@ -196,10 +177,11 @@ class _SSLContext:
     def set_psk_server_callback(self, callback, identity_hint=None):
         """Does nothing."""
 
-    def _wrap_socket(self, *args, **options):
-        raise OSError(_errno.ENOTSUP, _NO_NETWORK)
+    def _wrap_socket(self, sock, server_side, server_hostname=None, *, owner=None, session=None):
+        return _SSLSocket(self, _tls.OnSocket(sock), server_side, server_hostname)
 
-    _wrap_bio = _wrap_socket
+    def _wrap_bio(self, incoming, outgoing, server_side, server_hostname=None, *, owner=None, session=None):
+        return _SSLSocket(self, _tls.OnBuffers(incoming, outgoing), server_side, server_hostname)
 
 
 def RAND_bytes(n, /):

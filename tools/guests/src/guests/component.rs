@@ -90,11 +90,17 @@ pub(crate) fn encode(job: &Job<'_>, core: &Path) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use wit_parser::{Resolve, SizeAlign, TypeDefKind};
+    use wit_parser::{Resolve, SizeAlign, Type, TypeDefKind};
 
-    /// `guests/driver/adapter.c` tells the adapter's requests for memory from those of the contract by their alignment.
+    /// What is told of connections, of which a program waits for so many at most (wit/net.wit).
+    const OF_CONNECTIONS: [&str; 2] = ["interest", "ready"];
+    const CONNECTIONS: usize = 1024;
+    /// What the adapter asks for at once.
+    const PAGE: usize = 65_536;
+
+    /// `guests/driver/adapter.c` tells the adapter's requests for memory from those of the contract: a page, aligned to 8 bytes.
     #[test]
-    fn no_list_of_a_contract_has_elements_aligned_to_8_bytes() {
+    fn no_list_of_a_contract_is_a_page_aligned_to_8_bytes() {
         for folder in ["../../wit", "../../guests/typescript/wit"] {
             let mut resolve = Resolve::default();
             resolve.push_dir(folder).expect("the contract");
@@ -105,7 +111,13 @@ mod tests {
                 _ => None,
             });
             for element in elements {
-                assert!(sizes.align(element).align_wasm32() < 8, "{folder}: a list of {element:?}");
+                let name = match element {
+                    Type::Id(id) => resolve.types[*id].name.as_deref().unwrap_or_default(),
+                    _ => "",
+                };
+                let is_short = OF_CONNECTIONS.contains(&name)
+                    && sizes.size(element).size_wasm32() * CONNECTIONS < PAGE;
+                assert!(is_short || sizes.align(element).align_wasm32() < 8, "{folder}: a list of {element:?}");
             }
         }
     }

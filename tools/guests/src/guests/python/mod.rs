@@ -204,6 +204,10 @@ impl Parts<'_> {
             configure.env(format!("{variable}_CFLAGS"), format!("-I{folder}/include"));
             configure.env(format!("{variable}_LIBS"), format!("-L{folder}/lib -l{library}"));
         }
+        // The guest has its own: `boot/library` beside the driver.
+        for module in ["_socket", "select"] {
+            configure.env(format!("py_cv_module_{module}"), "n/a");
+        }
         configure.args(["--host=wasm32-wasip1", "--build=x86_64-linux-gnu", "--prefix=/usr"]);
         configure.arg(format!("--with-build-python={}", self.native.join("python").display()));
         configure.args([
