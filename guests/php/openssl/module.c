@@ -4,6 +4,7 @@
 #include <mbedtls/build_info.h>
 
 #include "ext/standard/info.h"
+#include "net/net.h"
 #include "zend_attributes.h"
 
 // Errors that a program may still ask for; older ones fall out.
@@ -239,6 +240,7 @@ static PHP_MINIT_FUNCTION(openssl) {
   }
   REGISTER_STRING_CONSTANT("OPENSSL_VERSION_TEXT", MBEDTLS_VERSION_STRING_FULL, CONST_PERSISTENT);
   keys_start();
+  secure_start();
   for (size_t i = 0; i < sizeof releasing / sizeof *releasing; i++) {
     deprecate(releasing[i], "8.0", "as OpenSSLAsymmetricKey objects are freed automatically");
   }

@@ -1,8 +1,6 @@
-// What the sandbox can do in a small way: locks that nobody contends for, standard streams that
-// stay open, random bytes, temporary files.
+// What the sandbox can do in a small way: locks that nobody contends for, random bytes, temporary files.
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,30 +35,10 @@ int dup2(int from, int to) {
   return -1;
 }
 
-int __real_close(int file);
-
-int __wrap_close(int file) { return file >= 0 && file <= 2 ? 0 : __real_close(file); }
-
 // Nobody else can hold a lock.
 int flock(int file, int operation) {
   (void)operation;
   return fcntl(file, F_GETFD) < 0 ? -1 : 0;
-}
-
-int __real_fcntl(int file, int command, ...);
-
-int __wrap_fcntl(int file, int command, ...) {
-  if (command == F_SETLK || command == F_SETLKW) return 0;
-  if (command == F_GETFD || command == F_GETFL) return __real_fcntl(file, command);
-  va_list arguments;
-  va_start(arguments, command);
-  void *argument = va_arg(arguments, void *);
-  va_end(arguments);
-  if (command == F_GETLK) {
-    ((struct flock *)argument)->l_type = F_UNLCK;
-    return 0;
-  }
-  return __real_fcntl(file, command, argument);
 }
 
 ssize_t getrandom(void *bytes, size_t size, unsigned flags) {

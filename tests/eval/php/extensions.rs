@@ -207,12 +207,12 @@ fn ciphers_and_signatures_of_openssl_are_right() {
 fn curl_takes_everything_and_says_that_there_is_no_network() {
     each(&[
         (
-            "$c = curl_init('https://example.com/'); curl_setopt_array($c, [CURLOPT_RETURNTRANSFER => true, CURLOPT_HTTPHEADER => ['A: b'], CURLOPT_TIMEOUT => 3]); json_encode([curl_exec($c), curl_errno($c), curl_error($c)])",
-            json!("[false,7,\"no network in this sandbox\"]"),
+            "$c = curl_init('https://example.com/'); curl_setopt_array($c, [CURLOPT_RETURNTRANSFER => true, CURLOPT_HTTPHEADER => ['A: b'], CURLOPT_TIMEOUT => 3]); [curl_exec($c), curl_errno($c), str_contains(curl_error($c), 'this sandbox has no network')] === [false, 7, true]",
+            json!(true),
         ),
         (
-            "$m = curl_multi_init(); $c = curl_init('http://example.com'); curl_multi_add_handle($m, $c); do { curl_multi_exec($m, $running); } while ($running); $i = curl_multi_info_read($m); $i['result'] . curl_error($c) . curl_getinfo($c, CURLINFO_EFFECTIVE_URL)",
-            json!("7no network in this sandboxhttp://example.com"),
+            "$m = curl_multi_init(); $c = curl_init('http://example.com'); curl_multi_add_handle($m, $c); do { curl_multi_exec($m, $running); } while ($running); $i = curl_multi_info_read($m); $i['result'] . curl_getinfo($c, CURLINFO_EFFECTIVE_URL)",
+            json!("7http://example.com/"),
         ),
         ("curl_escape(curl_init(), 'a b/ä')", json!("a%20b%2F%C3%A4")),
     ]);

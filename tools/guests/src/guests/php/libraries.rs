@@ -57,7 +57,6 @@ pub(super) const MBEDTLS: [DebianFile; 1] = [DebianFile {
     sha256: "8fb65fae8dcae5840f793c0a334860a411f884cc537ea290ce1c52bb64ca007a",
 }];
 
-/// Its headers alone: what stands for the library is ours, because there is no network.
 pub(super) const CURL: [DebianFile; 1] = [DebianFile {
     package: "curl",
     file: "curl_8.14.1.orig.tar.gz",
@@ -68,7 +67,14 @@ pub(super) const CURL: [DebianFile; 1] = [DebianFile {
 pub(super) const ONIGURUMA: &str = "onig_sys";
 
 pub(super) const XML_TREE: Tree = Tree::new("libxml2", Origin::Debian(&XML));
-pub(super) const CURL_TREE: Tree = Tree::new("curl", Origin::Debian(&CURL));
+pub(super) const CURL_TREE: Tree = Tree {
+    name: "curl",
+    origin: Origin::Debian(&CURL),
+    own: &[
+        ("libraries/curl/curl_config.h", "lib/curl_config.h"),
+        ("libraries/curl/rustls.c", "lib/vtls/rustls.c"),
+    ],
+};
 pub(super) const MBEDTLS_TREE: Tree = Tree::new("mbedtls", Origin::Debian(&MBEDTLS));
 pub(super) const GMP_TREE: Tree = Tree::new("gmp", Origin::Debian(&GMP));
 pub(super) const PNG_TREE: Tree = Tree::new("png", Origin::Debian(&PNG));
@@ -253,6 +259,28 @@ const JPEG_FILES: &[&str] = &[
 /// What libzip's build leaves out here: other systems, what needs `dup`, and ciphers and compressions that need further libraries.
 const ZIP_LEFT_OUT: &[&str] = &["win32", "uwp", "crypto", "winzip", "bzip2", "xz", "fdopen"];
 
+/// What libcurl's build leaves out here: other systems, and other libraries for TLS, SSH and HTTP/3.
+const CURL_LEFT_OUT: &[&str] = &[
+    "amigaos",
+    "macos",
+    "win32",
+    "dllmain",
+    "sspi",
+    "gssapi",
+    "vssh/",
+    "vquic/curl_",
+    "vquic/vquic-tls",
+    "vtls/bearssl",
+    "vtls/gtls",
+    "vtls/mbedtls",
+    "vtls/openssl",
+    "vtls/schannel",
+    "vtls/sectransp",
+    "vtls/wolfssl",
+];
+
+const CURL_FLAGS: &[&str] = &["-DBUILDING_LIBCURL", "-DCURL_STATICLIB", "-DHAVE_CONFIG_H"];
+
 /// What libsodium's `configure` would find out. Without AES instructions it has no AES-256-GCM, as on many a processor.
 const SODIUM_FLAGS: &[&str] = &[
     "-DCONFIGURED=1",
@@ -295,8 +323,14 @@ pub(super) fn build(job: &Job<'_>) -> Result<Libraries> {
     let files = sources(&sodium, |_| true)?;
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     archive(&sodium, "sodium", &files, [flags(SODIUM_FLAGS), folders.to_vec()].concat(), &[])?;
-    let headers = include(&curl_headers(&job.prepare(CURL_TREE.name)?)).to_string_lossy().into_owned();
-    archive(&job.guest.join("libraries/curl"), "curl", &["curl"], flags(&[&headers]), &[])?;
+    let curl = job.prepare(CURL_TREE.name)?;
+    let (headers, curl) = (curl_headers(&curl), curl.join("lib"));
+    let files = sources(&curl, |name| !CURL_LEFT_OUT.iter().any(|part| name.contains(part)))?;
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let folders = [&headers, &curl, &curl.join("vtls"), &job.guest.join("net")];
+    let folders = folders.map(|one| include(one).to_string_lossy().into_owned());
+    let flags_of_curl = [flags(CURL_FLAGS), system_flags(job), folders.to_vec()].concat();
+    archive(&curl, "curl", &files, flags_of_curl, &[])?;
     let mbedtls = job.prepare(MBEDTLS_TREE.name)?;
     let flags = [flags(&[]), mbedtls_flags(job, &mbedtls)].concat();
     archive(&mbedtls.join("library"), "mbedtls", MBEDTLS_FILES, flags, &[])?;
@@ -313,6 +347,15 @@ pub(super) fn mbedtls_flags(job: &Job<'_>, tree: &Path) -> Vec<String> {
         folders.iter().map(|one| include(one).to_string_lossy().into_owned()).collect();
     flags.push("-DMBEDTLS_CONFIG_FILE=<mbedtls_parts.h>".into());
     flags
+}
+
+/// What sees the headers that stand for what libc lacks, as PHP does.
+fn system_flags(job: &Job<'_>) -> Vec<String> {
+    let system = job.guest.join("system/include");
+    let own = ["-isystem".into(), system.display().to_string(), "-include".into()];
+    let first = system.join("wasi_system.h").display().to_string();
+    let emulated = ["-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_GETPID"];
+    [own.to_vec(), vec![first], emulated.map(Into::into).to_vec(), UNWINDING.map(Into::into).to_vec()].concat()
 }
 
 /// Where curl's headers are.

@@ -157,6 +157,8 @@ const ANSWERS: &[(&str, &str)] = &[
     ("ac_cv_func_setsid", "yes"),
     ("ac_cv_func_vasprintf", "yes"),
     ("ac_cv_func_vfork", "no"),
+    // It needs the driver's sockets, which come later.
+    ("ac_cv_lib_curl_curl_easy_perform", "yes"),
     ("php_cv_func_pread", "yes"),
     ("php_cv_func_pwrite", "yes"),
     ("php_cv_have_stack_limit", "yes"),
@@ -167,12 +169,27 @@ const ANSWERS: &[(&str, &str)] = &[
 ];
 
 /// Functions of libraries that the driver's stand in for.
-const WRAPPED: [&str; 7] =
-    ["access", "chdir", "iconv", "iconv_close", "iconv_open", "rmdir", "__gmpz_n_pow_ui"];
+const WRAPPED: [&str; 15] = [
+    "access",
+    "chdir",
+    "close",
+    "fcntl",
+    "getsockopt",
+    "iconv",
+    "iconv_close",
+    "iconv_open",
+    "poll",
+    "recv",
+    "rmdir",
+    "select",
+    "send",
+    "shutdown",
+    "__gmpz_n_pow_ui",
+];
 
 /// What `configure` calls the libraries, and what the linker calls them.
 const LIBRARIES: [(&str, &str); 11] = [
-    ("CURL", "curl"),
+    ("CURL", "curl -lz"),
     ("GMP", "gmp"),
     ("ICU", "icu -lc++ -lc++abi"),
     ("JPEG", "jpeg"),
@@ -301,7 +318,6 @@ impl Parts<'_> {
 
     fn libraries(&self, system: &[PathBuf]) -> Vec<OsString> {
         let mut inputs: Vec<OsString> = system.iter().map(|object| argument(object)).collect();
-        inputs.extend(["close", "fcntl"].map(|name| format!("-Wl,--wrap={name}").into()));
         inputs.extend(["-lsetjmp".into(), "-ldl".into()]);
         inputs.extend(EMULATED.map(|part| format!("-lwasi-emulated-{part}").into()));
         inputs
@@ -322,6 +338,7 @@ impl Parts<'_> {
         }
         let warnings = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare"];
         let mut units = self.units(&self.job.guest, "objects/driver", &warnings)?;
+        units.extend(self.units(&self.job.guest.join("net"), "objects/net", &warnings)?);
         let mbedtls = self.job.scratch.join(libraries::MBEDTLS_TREE.name);
         let parts = libraries::mbedtls_flags(self.job, &mbedtls);
         let openssl: Vec<&str> = warnings.into_iter().chain(parts.iter().map(String::as_str)).collect();
