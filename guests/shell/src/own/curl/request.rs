@@ -4,7 +4,7 @@ use dormouse_contract::net::Header;
 
 use super::super::web::cookies::Jar;
 use super::super::web::encoding;
-use super::super::web::headers::base64;
+use super::super::web::headers::basic;
 use super::super::web::url::Url;
 use super::form;
 use super::help::AGENT;
@@ -92,7 +92,7 @@ impl Asked<'_> {
             "Authorization",
             match (bearer, login) {
                 (Some(token), _) => Some(format!("Bearer {token}")),
-                (None, login) => login.map(|login| format!("Basic {}", base64(&bytes_of(&login)))),
+                (None, login) => login.map(|login| basic(&bytes_of(&login))),
             },
         );
         let range = match self.from {

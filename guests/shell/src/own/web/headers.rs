@@ -1,8 +1,9 @@
 //! What headers say, and how bytes are written in them.
 
-use std::fmt::Write as _;
-
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dormouse_contract::net::{Head, Header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 /// The first value of a header, by its name in lower case.
 pub(in crate::own) fn value<'a>(headers: &'a [Header], name: &str) -> Option<&'a [u8]> {
@@ -42,33 +43,17 @@ pub(in crate::own) fn file_name(headers: &[Header]) -> Option<String> {
     (!matches!(plain.as_str(), "" | "." | "..")).then_some(plain)
 }
 
-/// Bytes in base64.
-pub(in crate::own) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |place: usize| u32::from(three.get(place).copied().unwrap_or_default());
-        let bits = (at(0) << 16) | (at(1) << 8) | at(2);
-        for place in 0..4 {
-            let letter = LETTERS[((bits >> (18 - 6 * place)) & 63) as usize];
-            text.push(if place <= three.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
+/// What stands in a query as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Bytes as a part of a query.
 pub(in crate::own) fn escaped(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                text.push(char::from(*byte));
-            }
-            _ => drop(write!(text, "%{byte:02X}")),
-        }
-    }
-    text
+    percent_encode(bytes, PLAIN).to_string()
+}
+
+/// The value of `Authorization` for `user:password`.
+pub(in crate::own) fn basic(login: &[u8]) -> String {
+    format!("Basic {}", STANDARD.encode(login))
 }
 
 /// What a status is called.
@@ -135,15 +120,6 @@ pub(in crate::own) fn phrase(status: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_written_in_base64() {
-        for (bytes, text) in
-            [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj"), ("user:pass", "dXNlcjpwYXNz")]
-        {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
-    }
 
     #[test]
     fn a_name_in_a_disposition_has_no_folder() {

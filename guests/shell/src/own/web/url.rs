@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use percent_encoding::{AsciiSet, percent_decode_str, percent_encode};
+
 /// The protocol of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::own) enum Scheme {
@@ -238,17 +240,8 @@ fn without_steps(path: &str) -> String {
 
 /// Text whose bytes beyond ASCII are escaped.
 fn escaped(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in bashkit::StreamData::from(text).as_bytes() {
-        match byte {
-            0x80.. => drop(write!(out, "%{byte:02X}")),
-            byte => out.push(char::from(*byte)),
-        }
-    }
-    out
+    let none = &AsciiSet::EMPTY;
+    percent_encode(bashkit::StreamData::from(text).as_bytes(), none).to_string()
 }
 
 /// A `Location` may have spaces.
@@ -258,24 +251,7 @@ fn spaceless(text: &str) -> String {
 
 /// Text whose escapes are the bytes that they stand for.
 pub(in crate::own) fn unescaped(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut place = 0;
-    while let Some(byte) = bytes.get(place) {
-        let digits = bytes.get(place + 1..place + 3).filter(|_| *byte == b'%');
-        let escape = digits.and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
-        match escape {
-            Some(byte) => {
-                out.push(byte);
-                place += 3;
-            }
-            None => {
-                out.push(*byte);
-                place += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

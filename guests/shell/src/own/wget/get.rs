@@ -9,7 +9,7 @@ use super::super::web::cookies::Jar;
 use super::super::web::desk::Desk;
 use super::super::web::encoding::{ACCEPTED, Decoder};
 use super::super::web::exchange::{Broken, Talk};
-use super::super::web::headers::{self, base64, lines, phrase};
+use super::super::web::headers::{self, basic, lines, phrase};
 use super::super::web::sink::Sink;
 use super::super::web::url::Url;
 use super::log::{Log, now};
@@ -181,7 +181,7 @@ impl Get<'_> {
         let password = settings.password.as_deref().unwrap_or_default();
         let login = settings.user.as_ref().filter(|_| is_named).map(|user| format!("{user}:{password}"));
         let login = login.or_else(|| url.login.clone());
-        add("Authorization", login.map(|login| format!("Basic {}", base64(login.as_bytes()))));
+        add("Authorization", login.map(|login| basic(login.as_bytes())));
         add("Cookie", self.jar.header(url));
         let secret = ["authorization", "cookie"];
         for (name, value) in settings.headers.iter().filter_map(|line| line.split_once(':')) {
