@@ -74,7 +74,7 @@ pub(super) async fn read(value: &str, desk: &Desk<'_>) -> Result<Part, Failure> 
             "type" => part.kind = Some(value),
             "filename" => part.file_name = Some(value),
             "headers" => part.headers.push(value),
-            _ => {}
+            word => desk.say(&format!("Warning: skip unknown form field: {word}\n")).await?,
         }
     }
     Ok(part)
@@ -82,11 +82,11 @@ pub(super) async fn read(value: &str, desk: &Desk<'_>) -> Result<Part, Failure> 
 
 /// A value, in quotes or up to a semicolon, and the fields behind it.
 fn first_field(text: &str) -> (String, Vec<(String, String)>) {
-    let (content, mut rest) = field(text, true);
+    let (content, mut rest) = field(text);
     let mut extras: Vec<(String, String)> = Vec::new();
     while let Some(more) = rest.strip_prefix(';') {
         let (word, after) = more.trim_start().split_once('=').unwrap_or((more, ""));
-        let (value, after) = field(after, false);
+        let (value, after) = field(after);
         match extras.last_mut() {
             // A type has fields of its own.
             Some((last, kind))
@@ -102,7 +102,7 @@ fn first_field(text: &str) -> (String, Vec<(String, String)>) {
 }
 
 /// The value that a text begins with, and the rest.
-fn field(text: &str, is_first: bool) -> (String, &str) {
+fn field(text: &str) -> (String, &str) {
     if let Some(quoted) = text.strip_prefix('"') {
         let mut out = String::new();
         let mut letters = quoted.char_indices();
@@ -115,12 +115,7 @@ fn field(text: &str, is_first: bool) -> (String, &str) {
         }
         return (out, "");
     }
-    // Behind the content only what names a field ends it.
-    let fields = [";type=", ";filename=", ";headers=", ";encoder="];
-    let end = match is_first {
-        true => fields.iter().filter_map(|field| text.find(field)).min(),
-        false => text.find(';'),
-    };
+    let end = text.find(';');
     let (value, rest) = text.split_at(end.unwrap_or(text.len()));
     (value.to_owned(), rest)
 }
@@ -171,7 +166,7 @@ mod tests {
             format!("{content}|{}", extras.join("|"))
         };
         for (text, read) in [
-            ("a;b=c", "a;b=c|"),
+            ("a;b=c", "a|b=c"),
             ("a.txt;type=text/plain", "a.txt|type=text/plain"),
             (
                 "a.txt;type=text/plain;charset=utf-8;filename=\"b;c\"",

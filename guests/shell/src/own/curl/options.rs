@@ -199,7 +199,7 @@ pub(super) fn named(
         None => first,
     };
     if !on && !matches!(known.2, Switch | Idle) {
-        return Err(unknown());
+        return Err(format!("option {written}: used '--no-' for option that isn't a boolean"));
     }
     let value = match known.2 {
         Value | IdleValue => Some(next().ok_or_else(|| format!("option {written}: requires parameter"))?),
@@ -280,7 +280,7 @@ mod tests {
             (&["--max", "x"], "option --max: is ambiguous"),
             (&["-sX"], "option -sX: requires parameter"),
             (&["--output"], "option --output: requires parameter"),
-            (&["--no-output", "x"], "option --no-output: is unknown"),
+            (&["--no-output", "x"], "option --no-output: used '--no-' for option that isn't a boolean"),
             (&["-x", "y"], "option -x: not supported in a sandbox, where the host connects"),
         ] {
             assert_eq!(read(words).unwrap_err(), why);

@@ -26,7 +26,7 @@ impl Content {
         let (body, kind) = match &set.payload {
             _ if set.get => (None, None),
             Payload::None => (None, None),
-            Payload::Data(_) if set.json => (set.data(), Some("application/json".to_owned())),
+            Payload::Data(_) if set.json => (set.data(), None),
             Payload::Data(_) => (set.data(), Some("application/x-www-form-urlencoded".to_owned())),
             Payload::Form(parts) => {
                 let boundary = form::boundary();
@@ -102,7 +102,7 @@ impl Asked<'_> {
         usual("Range", range);
         let agent = set.agent.clone().unwrap_or_else(|| AGENT.to_owned());
         usual("User-Agent", Some(agent).filter(|agent| !agent.is_empty()));
-        usual("Accept", Some(if set.json { "application/json" } else { "*/*" }.to_owned()));
+        usual("Accept", (!set.json).then(|| "*/*".to_owned()));
         usual("Accept-Encoding", set.compressed.then(|| encoding::ACCEPTED.to_owned()));
         usual("Referer", self.referer.map(str::to_owned));
         let kept = self.jar.header(self.url);
@@ -120,7 +120,9 @@ impl Asked<'_> {
                 named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into_bytes()))),
             );
         }
-        headers.into_iter().chain(own).chain(last).collect()
+        let (host, own): (Vec<Header>, Vec<Header>) =
+            own.into_iter().partition(|(name, _)| name.eq_ignore_ascii_case("host"));
+        host.into_iter().chain(headers).chain(own).chain(last).collect()
     }
 
     /// The headers that the command names. What says who asks goes to the named server alone.
@@ -128,7 +130,13 @@ impl Asked<'_> {
         let secret =
             |name: &str| ["authorization", "cookie"].iter().any(|known| name.eq_ignore_ascii_case(known));
         let named = self.set.headers.iter().filter_map(|line| header_of(line));
-        named.filter(|(name, _)| self.is_named || !secret(name)).collect()
+        let mut own: Vec<Header> = named.filter(|(name, _)| self.is_named || !secret(name)).collect();
+        for name in ["Content-Type", "Accept"] {
+            if self.set.json && !self.set.names(name) {
+                own.push((name.to_owned(), b"application/json".to_vec()));
+            }
+        }
+        own
     }
 }
 

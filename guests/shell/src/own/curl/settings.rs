@@ -211,6 +211,9 @@ fn check(plan: &Plan, is_empty: bool) -> Result<(), Failure> {
             Some(one) if !set.uploads.is_empty() => return Err(told(one, "PUT (-T, --upload-file)")),
             _ => {}
         }
+        if set.fail && set.fail_with_body {
+            return Err(Failure::usage("you must select either --fail or --fail-with-body, not both."));
+        }
         if set.include && set.served_name {
             return Err(Failure::usage(
                 "you must select either --include or --remote-header-name, not both.",
@@ -262,13 +265,14 @@ impl Reader<'_, '_> {
     fn switch(&mut self, name: &str, on: bool) {
         let (plan, set) = (&mut self.plan, &mut self.set);
         match name {
+            "next" if set.addresses.is_empty() => {}
             "next" => plan.sets.push(std::mem::take(set)),
             "help" => plan.text = Some(super::help::CURL),
             "version" => plan.text = Some(super::help::VERSION),
             "fail-early" => plan.fail_early = on,
             "parallel" => plan.parallel = on,
-            "fail" => (set.fail, set.fail_with_body) = (on, set.fail_with_body && !on),
-            "fail-with-body" => (set.fail_with_body, set.fail) = (on, set.fail && !on),
+            "fail" => set.fail = on,
+            "fail-with-body" => set.fail_with_body = on,
             "globoff" => set.globs = !on,
             "get" => set.get = on,
             "include" => set.include = on,
@@ -412,7 +416,8 @@ impl Reader<'_, '_> {
                 (&value[..place], content)
             }
         };
-        let escaped = escaped(&content);
+        // In a form a space is a plus.
+        let escaped = escaped(&content).replace("%20", "+");
         Ok(if name.is_empty() { escaped } else { format!("{name}={escaped}") }.into_bytes())
     }
 
@@ -440,9 +445,10 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
+    /// A file as one line.
     async fn text(&self, file: &str, written: &str) -> Result<String, Failure> {
         let bytes = self.desk.read(file).await.map_err(|_| unreadable(written))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(String::from_utf8_lossy(&bytes).replace(['\r', '\n'], ""))
     }
 }
 

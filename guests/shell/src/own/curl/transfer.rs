@@ -96,6 +96,7 @@ impl Transfer<'_> {
             report.answered = begun.elapsed();
             self.tell(&head, sink, &mut heads, report).await?;
             let leads = self.leads(&head, &way)?;
+            report.redirect = leads.as_ref().filter(|_| !self.set.follow).map(Url::shown);
             if let Some(next) = leads.filter(|_| self.set.follow) {
                 if self.set.redirects.is_some_and(|most| way.redirects >= most) {
                     let most = self.set.redirects.unwrap_or_default();
@@ -112,7 +113,7 @@ impl Transfer<'_> {
                 set: self.set,
                 desk: self.desk,
                 from: sink.start(),
-                is_head: self.method(&way, &content) == "HEAD",
+                is_head: self.set.head || self.method(&way, &content) == "HEAD",
             };
             let failed = head.status >= 400 && (self.set.fail || self.set.fail_with_body);
             if failed && self.set.fail {
@@ -174,7 +175,7 @@ impl Transfer<'_> {
         report.method.clone_from(&method);
         if self.set.verbose {
             for line in &sent {
-                self.desk.complain(&[b"> ", without_return(line), b"\n"].concat()).await?;
+                self.desk.complain(&[b"> ", line.as_slice()].concat()).await?;
             }
         }
         let url = way.url.asked();
@@ -202,7 +203,7 @@ impl Transfer<'_> {
         report.heads_received += lines.iter().map(|line| line.len() as u64).sum::<u64>();
         if self.set.verbose {
             for line in &lines {
-                self.desk.complain(&[b"< ", without_return(line), b"\n"].concat()).await?;
+                self.desk.complain(&[b"< ", line.as_slice()].concat()).await?;
             }
         }
         let whole = lines.concat();
@@ -306,8 +307,4 @@ pub(super) fn pause(set: &Settings, tries: u32, report: &Report) -> Duration {
     let asked = asked.filter(|_| matches!(report.status, 429 | 503)).map(Duration::from_secs);
     let doubled = Duration::from_secs(1 << tries.min(9)).min(Duration::from_secs(600));
     set.retries.delay.or(asked).unwrap_or(doubled)
-}
-
-fn without_return(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r\n").unwrap_or(line)
 }

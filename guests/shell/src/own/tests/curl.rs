@@ -46,14 +46,14 @@ fn a_request_is_what_the_options_say() {
         ),
         (
             "--data-urlencode 'a=b c&d' --data-urlencode =é $U",
-            "POST / HTTP/1.1|Content-Length: 18|Content-Type: application/x-www-form-urlencoded||a=b%20c%26d&%C3%A9",
+            "POST / HTTP/1.1|Content-Length: 16|Content-Type: application/x-www-form-urlencoded||a=b+c%26d&%C3%A9",
         ),
         (
             "--json '{\"a\":1}' $U",
-            "POST / HTTP/1.1|Accept: application/json|Content-Length: 7|Content-Type: application/json||{\"a\":1}",
+            "POST / HTTP/1.1|Content-Type: application/json|Accept: application/json|Content-Length: 7||{\"a\":1}",
         ),
-        ("-G -d a=1 --data-urlencode 'b= ' \"$U/?z\"", "GET /?z&a=1&b=%20 HTTP/1.1||"),
-        ("--url-query 'q=a b' $U", "GET /?q=a%20b HTTP/1.1||"),
+        ("-G -d a=1 --data-urlencode 'b= ' \"$U/?z\"", "GET /?z&a=1&b=+ HTTP/1.1||"),
+        ("--url-query 'q=a b' $U", "GET /?q=a+b HTTP/1.1||"),
         ("-u user:pass $U", "GET / HTTP/1.1|Authorization: Basic dXNlcjpwYXNz||"),
         ("${U/\\/\\//\\/\\/user:pass@}", "GET / HTTP/1.1|Authorization: Basic dXNlcjpwYXNz||"),
         ("--oauth2-bearer token $U", "GET / HTTP/1.1|Authorization: Bearer token||"),
@@ -129,7 +129,7 @@ fn answers_go_where_they_are_to_go() {
     assert_eq!(shell.out("curl -Z $U/status/20[0-3] | wc -l").trim(), "4");
     let came = shell.run("curl -sS -v -o /dev/null $U/status/200 -k");
     assert!(
-        came.err.contains("\n> GET /status/200 HTTP/1.1\n") && came.err.contains("\n< HTTP/1.1 200 OK\n"),
+        came.err.contains("\n> GET /status/200 HTTP/1.1\r\n") && came.err.contains("\n< HTTP/1.1 200 OK\r\n"),
         "{came:?}"
     );
     assert!(came.err.starts_with("* -k changes nothing: "), "{came:?}");

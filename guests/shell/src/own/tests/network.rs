@@ -13,6 +13,8 @@ struct Open {
     stream: TcpStream,
     held: Vec<u8>,
     has_head: bool,
+    /// Its answer has no body.
+    is_head: bool,
     /// What is left of the body; none: up to the end of the connection.
     left: Option<u64>,
     is_over: bool,
@@ -71,7 +73,8 @@ impl Network for Local {
         stream.write_all(&head).unwrap();
         stream.set_nonblocking(true).unwrap();
         self.last += 1;
-        let open = Open { stream, held: Vec::new(), has_head: false, left: None, is_over: false };
+        let is_head = request.method == "HEAD";
+        let open = Open { stream, held: Vec::new(), has_head: false, is_head, left: None, is_over: false };
         self.open.insert(self.last, open);
         Ok(self.last)
     }
@@ -95,6 +98,9 @@ impl Network for Local {
         let head = Head { status, headers: lines.map(pair).collect() };
         let length = head.headers.iter().find(|(name, _)| name == "content-length");
         open.left = length.map(|(_, value)| String::from_utf8_lossy(value).parse().unwrap());
+        if open.is_head || matches!(status, 204 | 304) {
+            open.left = Some(0);
+        }
         Ok(Some(head))
     }
 

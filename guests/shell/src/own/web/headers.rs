@@ -43,10 +43,10 @@ pub(in crate::own) fn file_name(headers: &[Header]) -> Option<String> {
     (!matches!(plain.as_str(), "" | "." | "..")).then_some(plain)
 }
 
-/// What stands in a query as it is.
+/// What stands in an address as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Bytes as a part of a query.
+/// Bytes as a part of an address.
 pub(in crate::own) fn escaped(bytes: &[u8]) -> String {
     percent_encode(bytes, PLAIN).to_string()
 }
