@@ -17,6 +17,8 @@ use crate::address::repository;
 
 /// The program's name, as git's own helper is called.
 const NAME: &str = "git-remote-http";
+/// The exit status for an address that the operator does not allow here: the sandbox's own network may lead to it.
+const NOT_ALLOWED: u8 = 2;
 /// What is wrong with an address that nobody can allow.
 const NOT_PLAIN: &str = "is not a plain http or https one of at most 4096 bytes, without user or password";
 /// Time to connect.
@@ -248,7 +250,11 @@ impl OfferedPrograms for Remotes {
         };
         Some(match done.await {
             Ok(()) => ProgramEnd::default(),
-            Err(why) => ProgramEnd::failed(1, format!("{why}\n")),
+            Err(why) => {
+                let url = call.arguments.get(2).and_then(|url| repository(url));
+                let is_allowed = url.is_some_and(|url| self.allowed(&url).is_some());
+                ProgramEnd::failed(if is_allowed { 1 } else { NOT_ALLOWED }, format!("{why}\n"))
+            }
         })
     }
 }

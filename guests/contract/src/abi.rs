@@ -4,6 +4,8 @@
 
 use std::mem::ManuallyDrop;
 
+use crate::heap;
+
 /// A list or a string: its first element and how many there are.
 #[repr(C)]
 pub(crate) struct List<T> {
@@ -26,17 +28,18 @@ impl<T> List<T> {
     }
 }
 
-impl Text {
-    /// Takes over bytes of the callee's.
+impl<T> List<T> {
+    /// Takes over elements of the callee's.
     ///
     /// # Safety
     ///
-    /// Unless `count` is 0, `first` is the start of an allocation of `count` bytes by `cabi_realloc`, which nothing else frees.
-    pub(crate) unsafe fn own(self) -> Vec<u8> {
+    /// Unless `count` is 0, `first` is the start of an allocation of `count` elements by `cabi_realloc`, which nothing else frees.
+    pub(crate) unsafe fn own(self) -> Vec<T> {
         if self.count == 0 {
             return Vec::new();
         }
         let list = ManuallyDrop::new(self);
+        heap::add(list.count * size_of::<T>());
         // SAFETY: `cabi_realloc` allocates with the C allocator, which Rust's is on this target; the rest is as the caller
         // promises.
         unsafe { Vec::from_raw_parts(list.first, list.count, list.count) }

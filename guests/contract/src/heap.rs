@@ -12,7 +12,8 @@ pub struct Counted;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-fn add(bytes: usize) {
+/// Counts what the C allocator has given to someone else.
+pub(crate) fn add(bytes: usize) {
     let held = HELD.load(Relaxed).wrapping_add(bytes);
     HELD.store(held, Relaxed);
     if held > MOST.load(Relaxed) {

@@ -13,7 +13,7 @@
 //! | names of files as they are shown | [`paths`] |
 //! | commits as text | [`format`] |
 //! | libgit2, set up | [`library`] |
-//! | remote repositories, over the host's program in [`host`] | [`transport`] |
+//! | remote repositories: over the host's program, or over the network | [`transport`]: [`host`], [`web`] |
 //!
 //! What is printed is what git prints, where it is not a terminal. Nothing in here guards the host: the limits of the
 //! instance do.
@@ -36,4 +36,5 @@ mod paths;
 mod tests;
 mod transport;
 mod usage;
+mod web;
 mod words;

@@ -1,27 +1,39 @@
-//! Remote repositories over HTTP: libgit2 speaks the protocol, the host carries the messages.
+//! Remote repositories over HTTP: libgit2 speaks the protocol, the host carries the messages, in one of two ways.
 //!
-//! A request is one run of the host's program: `git-remote-http SERVICE get|post URL FILE`, with what is sent as its standard
-//! input. What comes back lies in FILE, which the host writes, because a pack can be larger than what one call may carry.
+//! An address that the operator allows for git (`--allow-git`) is the host's program's: one run of
+//! `git-remote-http SERVICE get|post URL FILE` for each request, with what is sent as its standard input. What comes back lies
+//! in FILE, which the host writes, because a pack can be larger than what one call may carry. Every other address is the
+//! sandbox's own network's, as far as it leads there ([`web`](crate::web)).
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::Remote;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream, Transport};
 
 use crate::host;
+use crate::web::{Answer, Asked, Refusal};
 
 /// Where answers lie until they have been read.
 const FOLDER: &str = "/tmp";
+/// The status of the host's program for an address that the operator does not allow for git.
+const NOT_ALLOWED: u8 = 2;
 
 /// The transport for `http://` and `https://`.
 pub(crate) fn http(remote: &Remote<'_>) -> Result<Transport, git2::Error> {
-    Transport::smart(remote, true, Http)
+    Transport::smart(remote, true, Http::default())
 }
 
-struct Http;
+/// Where a repository has moved to: what is asked next is asked there.
+type Moved = Arc<Mutex<Option<String>>>;
+
+#[derive(Default)]
+struct Http {
+    moved: Moved,
+}
 
 impl SmartSubtransport for Http {
     fn action(&self, url: &str, action: Service) -> Result<Box<dyn SmartSubtransportStream>, git2::Error> {
@@ -32,7 +44,8 @@ impl SmartSubtransport for Http {
             Service::ReceivePack => ("git-receive-pack", "post"),
         };
         let url = url.trim_end_matches('/').to_owned();
-        Ok(Box::new(Exchange { url, service, method, sent: Vec::new(), answer: None }))
+        let moved = Arc::clone(&self.moved);
+        Ok(Box::new(Exchange { url, service, method, moved, sent: Vec::new(), answer: None }))
     }
 
     fn close(&self) -> Result<(), git2::Error> {
@@ -45,6 +58,7 @@ struct Exchange {
     url: String,
     service: &'static str,
     method: &'static str,
+    moved: Moved,
     sent: Vec<u8>,
     answer: Option<Body>,
 }
@@ -67,47 +81,97 @@ impl Read for Exchange {
         if self.answer.is_none() {
             self.answer = Some(self.ask()?);
         }
-        self.answer.as_mut().map_or(Ok(0), |body| body.file.read(into))
+        match &mut self.answer {
+            Some(Body::Kept(kept)) => kept.file.read(into),
+            Some(Body::Coming(answer)) => answer.read(into),
+            None => Ok(0),
+        }
     }
 }
 
 impl Exchange {
     fn ask(&mut self) -> io::Result<Body> {
+        let sent = std::mem::take(&mut self.sent);
+        let failed = |why: &str| io::Error::other(format!("unable to access '{}': {why}", self.shown()));
+        let not_allowed = match self.program(&sent)? {
+            Ok(kept) => return Ok(Body::Kept(kept)),
+            Err((Some(NOT_ALLOWED), why)) => Some(why),
+            Err((None, _)) => None,
+            Err((_, why)) => return Err(failed(&why)),
+        };
+        match self.network(&sent) {
+            Ok(answer) => Ok(Body::Coming(answer)),
+            Err(Refusal { is_denied: false, why }) => Err(failed(&why)),
+            Err(Refusal { why, .. }) => Err(failed(&match not_allowed {
+                Some(first) => format!("{first}; {why}"),
+                None => format!(
+                    "this sandbox reaches no remote repositories; the operator allows them by address (--allow-git); {why}"
+                ),
+            })),
+        }
+    }
+
+    /// Asks the host's program. The error is its exit status, or none if there is no such program, and what it says.
+    fn program(&self, sent: &[u8]) -> io::Result<Result<Kept, (Option<u8>, String)>> {
         static ASKED: AtomicU32 = AtomicU32::new(0);
         let stamp = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let count = ASKED.fetch_add(1, Ordering::Relaxed);
         let path = format!("{FOLDER}/.git-remote-{}-{count}", stamp.as_nanos());
         // The host replaces a file that is there.
-        let sent = std::mem::take(&mut self.sent);
-        let told = host::run(&[self.service, self.method, &self.url, &path], &sent);
-        let failed = |why: String| {
-            let _ = fs::remove_file(&path);
-            Err(io::Error::other(format!("unable to access '{}': {why}", self.url)))
+        let told = host::run(&[self.service, self.method, &self.url, &path], sent);
+        let status = told.as_ref().map(|told| told.status);
+        let told = match told {
+            Some(told) if told.status == 0 => told,
+            other => {
+                let _ = fs::remove_file(&path);
+                let why = other.map(|told| String::from_utf8_lossy(&told.errors).trim().to_owned());
+                return Ok(Err((status, why.unwrap_or_default())));
+            }
         };
-        let Some(told) = told else {
-            return failed(
-                "this sandbox reaches no remote repositories; the operator allows them by address (--allow-git)".into(),
-            );
-        };
-        if told.status != 0 {
-            return failed(String::from_utf8_lossy(&told.errors).trim().to_owned());
-        }
         // A short answer comes as it is.
         if !told.output.is_empty() {
             fs::write(&path, &told.output)?;
         }
         let file = File::open(&path)?;
-        Ok(Body { file, path: path.into() })
+        Ok(Ok(Kept { file, path: path.into() }))
+    }
+
+    /// Asks over the sandbox's own network.
+    fn network(&self, sent: &[u8]) -> Result<Answer, Refusal> {
+        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        let url = moved.as_deref().unwrap_or(&self.url);
+        let sent = (self.method == "post").then_some(sent);
+        let mut answer = Asked { url, service: self.service, sent }.send()?;
+        if let Some(place) = answer.moved.take() {
+            *moved = Some(place);
+        }
+        Ok(answer)
+    }
+
+    /// The address without a password.
+    fn shown(&self) -> String {
+        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        format!("{scheme}://{host}{path}")
     }
 }
 
-/// An answer, which is gone when it has been read.
-struct Body {
+/// An answer that is read.
+enum Body {
+    /// In a file, as a whole.
+    Kept(Kept),
+    /// As it comes.
+    Coming(Answer),
+}
+
+/// A file, which is gone when it has been read.
+struct Kept {
     file: File,
     path: PathBuf,
 }
 
-impl Drop for Body {
+impl Drop for Kept {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -35,6 +35,19 @@ fn device(path: &Path) -> Option<fn() -> io::Result<Vec<u8>>> {
     }
 }
 
+/// What bash would connect to. Here `curl` and `wget` do, and programs of other languages.
+fn is_connection(path: &Path) -> bool {
+    path.starts_with("/dev/tcp") || path.starts_with("/dev/udp")
+}
+
+/// Says so, if a path would be a connection.
+fn refuse_connection(path: &Path) -> io::Result<()> {
+    match is_connection(path) {
+        true => Err(io::Error::other("a redirection opens no connection in a sandbox; use curl or wget")),
+        false => Ok(()),
+    }
+}
+
 /// How a device is described.
 fn of_device() -> Metadata {
     let (modified, created) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH);
@@ -96,6 +109,7 @@ fn is_program(path: &Path) -> bool {
 #[async_trait]
 impl FsBackend for OwnFiles {
     async fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        refuse_connection(path)?;
         if let Some(read) = device(path) {
             return Ok(read()?);
         }
@@ -104,6 +118,7 @@ impl FsBackend for OwnFiles {
 
     /// A file that does not fit stays as it was: room is made before anything is written.
     async fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
+        refuse_connection(path)?;
         if device(path).is_some() {
             return Ok(());
         }
@@ -124,6 +139,7 @@ impl FsBackend for OwnFiles {
     }
 
     async fn append(&self, path: &Path, content: &[u8]) -> Result<()> {
+        refuse_connection(path)?;
         if device(path).is_some() {
             return Ok(());
         }
@@ -147,6 +163,7 @@ impl FsBackend for OwnFiles {
     }
 
     async fn stat(&self, path: &Path) -> Result<Metadata> {
+        refuse_connection(path)?;
         if device(path).is_some() {
             return Ok(of_device());
         }
@@ -168,6 +185,7 @@ impl FsBackend for OwnFiles {
     }
 
     async fn exists(&self, path: &Path) -> Result<bool> {
+        refuse_connection(path)?;
         Ok(device(path).is_some() || fs::symlink_metadata(path).is_ok())
     }
 

@@ -3,6 +3,7 @@
 mod bc;
 mod compressed;
 mod copy;
+mod curl;
 mod diff;
 mod folders;
 mod help;
@@ -19,6 +20,8 @@ mod tar;
 #[cfg(test)]
 mod tests;
 mod times;
+mod web;
+mod wget;
 mod zip;
 
 use bashkit::{BashBuilder, Builtin};
@@ -44,6 +47,7 @@ pub(crate) fn register(builder: BashBuilder) -> BashBuilder {
         ("unzip", help::UNZIP, Box::new(zip::Unzip)),
         ("zip", help::ZIP, Box::new(zip::Zip)),
     ];
+    let builder = builder.command("curl", curl::Curl).command("wget", wget::Wget);
     all.into_iter()
         .fold(builder.builtin("zcat", Box::new(compressed::Zcat)), |builder, (name, text, command)| {
             builder.builtin(name, Box::new(help::Helped { text, command }))

@@ -2,9 +2,12 @@
 
 mod archives;
 mod bc;
+mod curl;
 mod files;
+mod network;
 mod texts;
 mod timeouts;
+mod wget;
 mod zips;
 
 use std::path::Path;
