@@ -4,6 +4,8 @@ const { netClose, netExchange, netFinish, netReceive, netResponse, netRuns, netS
 
 // Exchanges that are under way at one time: fewer than the host's usual budget of connections, so that sockets find room beside them.
 const AT_ONCE = 12;
+// Bytes of a request that lie between this program and the host at most: if more were taken, the host has begun with it.
+const BETWEEN = 64 << 10;
 // Bytes of an answer that are read before anyone asks for them. What is read stays when its run, and so its connection, is over.
 const AHEAD = 256 << 10;
 
@@ -81,6 +83,13 @@ class Exchange {
   #begun = Promise.withResolvers();
   // Who waits for the connection.
   #wakes = new Set();
+  // What was to be sent, as long as the host may not have begun with the request; and how much of it was taken.
+  #sent = [];
+  #taken = 0;
+  #isFinished = false;
+  // How often it was begun, and what is sent anew.
+  #times = 0;
+  #anew;
   // `about`: its method, URL (an object), headers (names and values in turn), and whether it has a body.
   constructor(about) {
     enter();
@@ -115,14 +124,18 @@ class Exchange {
   }
   // What a call gives, once it gives something.
   async #get(call, writes) {
-    await this.#begun.promise;
     for (;;) {
+      await this.#begun.promise;
       if (this.#failure) throw this.#failure;
       try {
         const given = call(this.#id);
         if (given !== undefined) return given;
       } catch (thrown) {
         const failure = failureOf(thrown, this.#place);
+        if (thrown.trouble === 'exhausted' && this.#sent && open.size > 1) {
+          this.#beginAnew();
+          continue;
+        }
         // An answer may be there all the same when nothing more can be sent.
         if (!writes) this.close(failure);
         throw failure;
@@ -137,9 +150,30 @@ class Exchange {
     this.#wakes.delete(wake);
     wake();
   }
+  // The host allows fewer connections at one time, so it has not begun with this one: it waits for its turn again.
+  #beginAnew() {
+    netClose(this.#id);
+    this.#id = undefined;
+    this.#begun = Promise.withResolvers();
+    this.#begun.promise.catch(() => {});
+    this.#times++;
+    this.#taken = 0;
+    open.delete(this);
+    limit = open.size;
+    waiting.unshift(this);
+    this.#anew = this.#sendAnew(this.#sent.splice(0)).catch(() => {});
+    for (const wake of this.#wakes) this.#wake(wake);
+  }
+  async #sendAnew(pieces) {
+    const isFinished = this.#isFinished;
+    for (const piece of pieces) await this.#send(piece);
+    if (isFinished) await this.#finish();
+  }
   // Its status, and its headers: names and values in turn.
-  head() {
-    return this.#get((id) => netResponse(id), false);
+  async head() {
+    const head = await this.#get((id) => netResponse(id), false);
+    this.#sent = undefined;
+    return head;
   }
   // The next bytes of the answer; null: its end.
   async read() {
@@ -150,9 +184,27 @@ class Exchange {
   }
   // Sends all bytes, as fast as they are taken.
   async write(bytes) {
-    for (let at = 0; at < bytes.length; ) at += await this.#get((id) => netSend(id, bytes, at), true);
+    await this.#anew;
+    await this.#send(bytes);
+  }
+  async #send(bytes) {
+    this.#sent?.push(bytes);
+    const times = this.#times;
+    // If it is begun anew, this piece is sent anew as well.
+    const send = (at) => (id) => (times === this.#times ? netSend(id, bytes, at) : bytes.length - at);
+    for (let at = 0; at < bytes.length; ) {
+      const taken = await this.#get(send(at), true);
+      at += taken;
+      if (times === this.#times) this.#taken += taken;
+      if (this.#taken > BETWEEN) this.#sent = undefined;
+    }
   }
   async finish() {
+    await this.#anew;
+    await this.#finish();
+  }
+  async #finish() {
+    this.#isFinished = true;
     await this.#begun.promise;
     if (!this.#failure) netFinish(this.#id);
   }
