@@ -158,7 +158,6 @@ static bool answer_one(JSContext *ctx, dormouse_sandbox_host_answer_t *given) {
 
 bool calls_answer(JSContext *ctx, answers *given) {
   bool done = true;
-  if (!given->len) timers_let_pass();
   for (size_t i = 0; done && i < given->len; i++) done = answer_one(ctx, &given->ptr[i]);
   dormouse_sandbox_host_list_answer_free(given);
   return done;
@@ -170,6 +169,7 @@ bool calls_wait(JSContext *ctx) {
   calls_want(&told);
   dormouse_sandbox_host_wait(&told, &given);
   dormouse_sandbox_host_wanted_free(&told);
+  if (!given.len) timers_let_pass();
   return calls_answer(ctx, &given);
 }
 

@@ -123,7 +123,10 @@ void exports_dormouse_sandbox_interpreter_eval(guest_string_t *source, options *
 static void go_on(exports_dormouse_sandbox_waiting_step_t *step) {
   JSValue result;
   run_end end;
-  program.waits = !run_on(&end, &result);
+  bool ended;
+  // Connections are this instance's: a program that waits for one waits here.
+  while (!(ended = run_on(&end, &result)) && net_pending()) run_wait();
+  program.waits = !ended;
   if (program.waits) {
     step->tag = EXPORTS_DORMOUSE_SANDBOX_WAITING_STEP_WAITS;
     calls_want(&step->val.waits);

@@ -65,7 +65,7 @@ void run_source(const char *source, size_t length, const char *name);
 void run_begin(JSValue value, bool wrapped);
 // Goes on with it: with its promises, jobs, timers and calls. False: it waits for one of them. The value or the exception is the caller's.
 bool run_on(run_end *end, JSValue *result);
-// Gives it what it waits for, or waits for that.
+// Gives it what it waits for (no answer: the time is over), or waits for that.
 void run_answer(answers *given);
 void run_wait(void);
 // Forgets what it has left undone, or that it waits.
@@ -112,12 +112,22 @@ void timers_install(JSContext *ctx, JSValueConst native);
 bool calls_pending(void);
 // What the host is told: new calls, those that are cancelled, and how long until the next timer.
 void calls_want(wanted *told);
-// Gives the answers, which are freed, to those who wait for them; none: the time is over. False when one threw.
+// Gives the answers, which are freed, to those who wait for them. False when one threw.
 bool calls_answer(JSContext *ctx, answers *given);
 // Waits where the run cannot pause; false when one threw.
 bool calls_wait(JSContext *ctx);
 void calls_clear(JSContext *ctx);
 void calls_install(JSContext *ctx, JSValueConst native);
+
+// net.c: connections to the outside.
+// Whether one is watched, and whether a run waits for one that is.
+bool net_pending(void);
+bool net_waited_for(void);
+// Waits for connections, calls and time together, or only looks what has happened. False when one who was told of it threw.
+bool net_wait(JSContext *ctx, bool only_looks);
+// Ends all connections.
+void net_clear(JSContext *ctx);
+void net_install(JSContext *ctx, JSValueConst native);
 
 // ticks.c: what process.nextTick puts off.
 bool ticks_pending(void);

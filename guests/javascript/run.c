@@ -134,6 +134,15 @@ static void await_promise(JSContext *ctx, JSValueConst promise) {
   forget_unhandled(ctx, promise);
 }
 
+// Fires the timer that is due; false when that threw. Timers that are always due, as those of setImmediate, do not keep a program from
+// hearing of its connections.
+static bool fire(JSContext *ctx) {
+  return (timers_fire(ctx) || hand_over(ctx)) && (!net_pending() || net_wait(ctx, true) || hand_over(ctx));
+}
+
+// Waits where the run cannot pause; false when what it heard of threw.
+static bool wait_here(JSContext *ctx) { return net_pending() ? net_wait(ctx, false) : calls_wait(ctx); }
+
 static stage settle_so_far(JSContext *ctx, JSValueConst promise) {
   for (;;) {
     if (!run_jobs(ctx)) {
@@ -141,12 +150,12 @@ static stage settle_so_far(JSContext *ctx, JSValueConst promise) {
       return THREW;
     }
     if (JS_PromiseState(ctx, promise) != JS_PROMISE_PENDING) return COMPLETE;
-    if (!timers_pending() && !calls_pending()) {
+    if (!timers_pending() && !calls_pending() && !net_pending()) {
       JS_ThrowPlainError(ctx, "the snippet awaits a promise that nothing will settle");
       return THREW;
     }
     if (!timers_due()) return WAITS;
-    if (!timers_fire(ctx) && !hand_over(ctx)) return THREW;
+    if (!fire(ctx)) return THREW;
   }
 }
 
@@ -163,11 +172,13 @@ static JSValue settle(JSContext *ctx, JSValue promise) {
   await_promise(ctx, promise);
   stage come;
   do come = settle_so_far(ctx, promise);
-  while (come == WAITS && (calls_wait(ctx) || hand_over(ctx)));
+  while (come == WAITS && (wait_here(ctx) || hand_over(ctx)));
   if (come == COMPLETE) return value_of(ctx, promise);
   JS_FreeValue(ctx, promise);
   return JS_EXCEPTION;
 }
+
+static bool anything_waited_for(void) { return timers_waited_for() || calls_pending() || net_waited_for(); }
 
 static stage run_rest(JSContext *ctx) {
   for (;;) {
@@ -175,15 +186,15 @@ static stage run_rest(JSContext *ctx) {
       if (hand_over(ctx)) continue;
       return THREW;
     }
-    if (timers_waited_for() || calls_pending()) {
+    if (anything_waited_for()) {
       if (!timers_due()) return WAITS;
-      if (!timers_fire(ctx) && !hand_over(ctx)) return THREW;
+      if (!fire(ctx)) return THREW;
       continue;
     }
     // Who is told that nothing is left may begin something.
     telling told = tell(ctx, "beforeExit", JS_NewInt32(ctx, js.exit_code), JS_UNDEFINED);
     if (told == LISTENER_THREW && !hand_over(ctx)) return THREW;
-    if (!JS_IsJobPending(js.runtime) && !ticks_pending() && !timers_waited_for() && !calls_pending()) return COMPLETE;
+    if (!JS_IsJobPending(js.runtime) && !ticks_pending() && !anything_waited_for()) return COMPLETE;
   }
 }
 
@@ -299,6 +310,7 @@ void run_clear(void) {
   timers_clear(ctx);
   ticks_clear(ctx);
   calls_clear(ctx);
+  net_clear(ctx);
   engine_drop_jobs(js.runtime);
   while (unhandled.count) forget(ctx, &unhandled, unhandled.count - 1);
   while (handled_late.count) forget(ctx, &handled_late, handled_late.count - 1);
@@ -320,11 +332,12 @@ static void end_thrown(JSContext *ctx) {
 }
 
 void run_answer(answers *given) {
+  if (!given->len) timers_let_pass();
   if (!calls_answer(js.context, given)) end_thrown(js.context);
 }
 
 void run_wait(void) {
-  if (!calls_wait(js.context)) end_thrown(js.context);
+  if (!wait_here(js.context)) end_thrown(js.context);
 }
 
 static bool contains(const char *text, size_t length, const char *word) { return memmem(text, length, word, strlen(word)); }

@@ -138,6 +138,7 @@ void start_context(void) {
   timers_install(ctx, native);
   ticks_install(ctx, native);
   calls_install(ctx, native);
+  net_install(ctx, native);
   library_install(ctx, native);
   intl_install(ctx, native);
   typescript_install(ctx, native);
@@ -168,6 +169,7 @@ void stop_context(void) {
   JSContext *ctx = js.context;
   timers_clear(ctx);
   ticks_clear(ctx);
+  net_clear(ctx);
   engine_leave_async_context(ctx, JS_UNDEFINED);
   engine_drop_jobs(js.runtime);
   JS_SetPromiseHook(js.runtime, NULL, NULL);

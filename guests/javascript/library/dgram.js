@@ -1,6 +1,6 @@
-// The module `dgram`: there is no network.
+// The module `dgram`: it imports, and sends nothing.
 'use strict';
-const { noNetwork } = require('internal/refuse');
+const { refusing } = require('internal/refuse');
 
 class Socket extends require('events') {
   close() {}
@@ -11,6 +11,6 @@ class Socket extends require('events') {
     return this;
   }
 }
-for (const name of ['bind', 'connect', 'send']) Socket.prototype[name] = noNetwork(name);
+for (const name of ['bind', 'connect', 'send']) Socket.prototype[name] = refusing(name, 'ENETUNREACH', 'no UDP in this sandbox: its programs connect by TCP, with the modules `net`, `tls`, `http` and `https`, or fetch');
 
 module.exports = { Socket, createSocket: () => new Socket() };

@@ -1,4 +1,4 @@
-// The module `https`: that of `http`, which answers that there is no network.
+// The module `https`: that of `http`. The host speaks TLS and checks certificates; options of a program change nothing.
 'use strict';
 const http = require('http');
 
@@ -16,7 +16,7 @@ const globalAgent = new Agent({ keepAlive: true });
 // The options that stand first, or second after a URL, with what is usual for `https`.
 function usual(values) {
   const [first, second, ...rest] = values;
-  const preset = { defaultProtocol: 'https:', defaultPort: 443 };
+  const preset = { defaultProtocol: 'https:', defaultPort: 443, _defaultAgent: globalAgent };
   if (typeof first === 'string' || first instanceof URL) {
     const options = typeof second === 'object' && second !== null ? second : {};
     return [first, { ...preset, ...options }, ...(typeof second === 'function' ? [second] : rest)];

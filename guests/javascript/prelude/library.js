@@ -68,6 +68,8 @@
   const globals = {
     buffer: ['Buffer', 'Blob', 'File'],
     'internal/fetch': ['FormData', 'Headers', 'Request', 'Response'],
+    'internal/websocket': ['WebSocket'],
+    'internal/event_source': ['EventSource'],
     'internal/events': ['MessageEvent', 'ErrorEvent', 'PromiseRejectionEvent', 'CloseEvent'],
     'internal/messages': ['MessageChannel', 'MessagePort', 'BroadcastChannel'],
     'internal/compression': ['CompressionStream', 'DecompressionStream'],

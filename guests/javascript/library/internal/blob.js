@@ -121,4 +121,4 @@ class File extends Blob {
 shared.copyOf(Blob, (blob) => new Blob([blob], { type: blob.type }));
 shared.copyOf(File, (file) => new File([file], file.name, { type: file.type, lastModified: file.lastModified }));
 
-module.exports = { Blob, File, bytesOf: (blob) => bytesNow(blob) };
+module.exports = { Blob, File, join, bytesOf: (blob) => bytesNow(blob) };

@@ -16,7 +16,26 @@ function kind(name, presets) {
   }[name];
 }
 
+// Gives a class of targets properties whose value, a function, is told of events: `onmessage` of `message`.
+function handlers(Kind, ...names) {
+  for (const name of names) {
+    const set = new WeakMap();
+    Object.defineProperty(Kind.prototype, `on${name}`, {
+      get() {
+        return set.get(this) ?? null;
+      },
+      set(value) {
+        if (!set.has(this)) this.addEventListener(name, (event) => set.get(this)?.call(this, event));
+        set.set(this, typeof value === 'function' ? value : null);
+      },
+      enumerable: true,
+      configurable: true,
+    });
+  }
+}
+
 module.exports = {
+  handlers,
   MessageEvent: kind('MessageEvent', { data: () => null, origin: () => '', lastEventId: () => '', source: () => null, ports: () => [] }),
   ErrorEvent: kind('ErrorEvent', { message: () => '', filename: () => '', lineno: () => 0, colno: () => 0, error: () => undefined }),
   PromiseRejectionEvent: kind('PromiseRejectionEvent', { promise: () => undefined, reason: () => undefined }),

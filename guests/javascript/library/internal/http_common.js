@@ -17,4 +17,12 @@ function validateHeaderValue(name, value) {
   if (hasInvalid(value)) throw error(TypeError, 'ERR_INVALID_CHAR', `Invalid character in header content ["${name}"]`);
 }
 
-module.exports = { hasInvalid, isToken, validateHeaderName, validateHeaderValue };
+// Pairs of names and values, from a list of both in turn, a list of pairs, or an object.
+function pairsOf(headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers ?? {});
+  if (Array.isArray(headers[0])) return headers;
+  if (headers.length % 2) throw error(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'headers' is invalid. Received ${shared.inspect(headers)}`);
+  return headers.flatMap((name, at) => (at % 2 ? [] : [[name, headers[at + 1]]]));
+}
+
+module.exports = { hasInvalid, isToken, pairsOf, validateHeaderName, validateHeaderValue };

@@ -39,6 +39,27 @@ function distinct(raw) {
 
 Object.assign(IncomingMessage.prototype, {
   _read() {},
+  // Takes what the head of an answer has.
+  _fill({ major, minor, status, message, raw }) {
+    Object.assign(this, { httpVersionMajor: major, httpVersionMinor: minor, httpVersion: `${major}.${minor}`, statusCode: status, statusMessage: message, rawHeaders: raw });
+    for (let at = 0; at < raw.length; at += 2) this._addHeaderLine(raw[at], raw[at + 1], this.headers);
+  },
+  // Its end will not come.
+  _abort(failure) {
+    if (this.destroyed || this.complete) return;
+    this.aborted = true;
+    this.emit('aborted');
+    this.destroy(failure.code === 'ECONNRESET' ? Object.assign(new Error('aborted'), { code: 'ECONNRESET' }) : failure);
+  },
+  // An error is told to those who listen for it, and thrown at nobody.
+  _destroy(failure, callback) {
+    if (!this.complete && !this.aborted && this.req) {
+      this.aborted = true;
+      this.emit('aborted');
+    }
+    if (this.aborted && !this.socket?.destroyed) this.socket?.destroy?.(failure);
+    process.nextTick(() => callback(this.listenerCount('error') ? failure : null));
+  },
   setTimeout(milliseconds, callback) {
     if (callback) this.on('timeout', callback);
     this.socket?.setTimeout?.(milliseconds);

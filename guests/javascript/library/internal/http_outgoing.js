@@ -117,7 +117,7 @@ Object.assign(OutgoingMessage.prototype, {
     if (!this._removedConnection && !this.hasHeader('connection')) lines.push(`Connection: ${this.shouldKeepAlive ? 'keep-alive' : 'close'}`);
     this.chunkedEncoding = /\bchunked\b/i.test(this.getHeader('transfer-encoding') ?? '');
     if (this._hasBody && !this.hasHeader('content-length') && !this.hasHeader('transfer-encoding')) {
-      if (this._contentLength !== null) lines.push(`Content-Length: ${this._contentLength}`);
+      if (this._contentLength !== null && this.useChunkedEncodingByDefault) lines.push(`Content-Length: ${this._contentLength}`);
       else if (this.useChunkedEncodingByDefault && !this._removedTE) {
         lines.push('Transfer-Encoding: chunked');
         this.chunkedEncoding = true;

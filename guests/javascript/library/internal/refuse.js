@@ -12,6 +12,6 @@ function refusing(what, code, message) {
   };
 }
 
-const noNetwork = (what) => refusing(what, 'ENETUNREACH', 'no network in this sandbox');
+const refuseListening = () => Object.assign(new Error('nothing can listen in this sandbox: its programs connect to others, and nobody connects to them'), { code: 'EACCES', errno: -13, syscall: 'listen' });
 
-module.exports = { noNetwork, refusing };
+module.exports = { refuseListening, refusing };

@@ -77,7 +77,7 @@ const BROTLI_FILES: [(&str, &[&str]); 3] = [
 ];
 
 /// Our own C files.
-const DRIVER: [&str; 28] = [
+const DRIVER: [&str; 29] = [
     "asides",
     "text",
     "start",
@@ -86,6 +86,7 @@ const DRIVER: [&str; 28] = [
     "sources",
     "timers",
     "calls",
+    "net",
     "ticks",
     "encode",
     "scalars",
