@@ -12,6 +12,7 @@ mod javascript_intl;
 mod javascript_node;
 mod javascript_temporal;
 mod lifecycle;
+mod network_secrets;
 mod no_eval;
 mod own_files;
 mod php;

@@ -25,6 +25,7 @@ mod keep;
 mod kernel;
 mod listing;
 mod locked;
+mod network;
 mod no_eval;
 mod odd_files;
 mod order;

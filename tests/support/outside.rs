@@ -4,7 +4,9 @@
 
 use std::convert::Infallible;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,7 +46,8 @@ pub struct Outside {
     ports: Vec<(&'static str, u16)>,
     names: Arc<Names>,
     accepted: Arc<AtomicUsize>,
-    _folder: TempDir,
+    secret: String,
+    folder: TempDir,
 }
 
 /// Looks names up, and notes them.
@@ -83,6 +86,11 @@ impl Outside {
         let folder = tempfile::tempdir()?;
         let accepted = Arc::<AtomicUsize>::default();
         let authority = Authority::new()?;
+        let mut drawn = [0; 24];
+        getrandom::fill(&mut drawn)?;
+        let secret = format!("key-{}", data_encoding::BASE64URL.encode(&drawn));
+        let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(folder.path().join("key"))?;
+        file.write_all(secret.as_bytes())?;
         fs::write(folder.path().join("ca.pem"), authority.certificate.pem())?;
         let (plain, bytes, gone) = (listen().await?, listen().await?, listen().await?);
         let (https, own) = (listen().await?, listen().await?);
@@ -104,11 +112,11 @@ impl Outside {
         fs::write(&path, filled(&ports, RULES))?;
         let names = Arc::<Names>::default();
         let audit = Audit::file(&folder.path().join("network.jsonl"))?;
-        let options = Options { settings: file::read(&path)?, names: Some(names.clone()), audit, key: None };
+        let options = Options { settings: file::read(&path)?, names: Some(names.clone()), audit, key: None, cassette: None };
         let gate = Gate::open(options).await?;
         let dormouse = Dormouse::builder()?.state(folder.path().join("state")).build()?;
         dormouse.runtime().set_network(Arc::new(Allowed::new(gate)), Some(NetworkGrant::default()));
-        Ok(Self { dormouse, ports, names, accepted, _folder: folder })
+        Ok(Self { dormouse, ports, names, accepted, secret, folder })
     }
 
     /// A snippet, with ports in the place of `$HTTPS`, `$HTTP`, `$SELF`, `$BYTES` and `$GONE`.
@@ -141,6 +149,16 @@ impl Outside {
     /// When it was refused.
     pub fn run_alone(&self, language: &str, code: &str) -> Outcome {
         sandbox::wait(self.snippet(language, code).run()).expect("a run")
+    }
+
+    /// The value of the secret `KEY`, which goes to `api.test` alone.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Where state, audit and rules are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Names that were looked up so far.

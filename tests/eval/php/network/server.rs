@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use dormouse::connections::Taint;
 use dormouse::network::{Door, Network as _, NetworkGrant, NetworkRun};
 use dormouse::sandbox::Owner;
 use dormouse_egress::{Audit, Gate, Options, Outside, file};
@@ -56,9 +57,12 @@ impl Servers {
         serve(http, accepted.clone(), async |stream| speak(stream).await);
         for (listener, authority) in [(tls, &authority), (untrusted, &other)] {
             let acceptor = authority.acceptor();
-            serve(listener, accepted.clone(), async move |stream| {
-                if let Ok(stream) = acceptor.accept(stream).await {
-                    speak(stream).await;
+            serve(listener, accepted.clone(), move |stream| {
+                let accepting = acceptor.accept(stream);
+                async move {
+                    if let Ok(stream) = accepting.await {
+                        speak(stream).await;
+                    }
                 }
             });
         }
@@ -72,7 +76,8 @@ impl Servers {
     /// The door of a run.
     pub(super) fn door(&self) -> Arc<dyn Door> {
         let owner = Owner::local();
-        let run = NetworkRun { owner: &owner, sandbox: None, run: "run1", language: PHP };
+        let taint = &Taint::default();
+        let run = NetworkRun { owner: &owner, sandbox: None, run: "run1", language: PHP, taint };
         self.network.door(&run, &NetworkGrant::default()).unwrap().door
     }
 }
@@ -103,7 +108,7 @@ async fn network(authority: &Authority, [http, tls, untrusted, tcp, nobody]: [u1
     let path = folder.path().join("net.toml");
     fs::write(&path, rules).unwrap();
     let settings = file::read(&path).unwrap();
-    let options = Options { settings, names: None, audit: Audit::none(), key: None };
+    let options = Options { settings, names: None, audit: Audit::none(), key: None, cassette: None };
     Outside::new(Gate::open(options).await.unwrap())
 }
 

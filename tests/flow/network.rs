@@ -1,0 +1,168 @@
+//! The network over MCP: off, on, narrower than the operator's, and taken back (S1-21, S1-32).
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use dormouse_tests::wire::Wire;
+use serde_json::{Value as Json, json};
+
+/// A server of HTTP in the open that answers `hello` to everything, at a port of 127.0.0.1.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello");
+        }
+    });
+    port
+}
+
+fn rules(path: &Path, port: u16, methods: &str) {
+    let text = format!(
+        "[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"http\"\n{methods}\n[profile.empty]\n"
+    );
+    std::fs::write(path, text).unwrap();
+}
+
+/// A program that asks a path by a method; its value is what came, or the status, or the exception's name.
+fn asks(port: u16, method: &str, path: &str) -> String {
+    format!(
+        "import urllib.error, urllib.request as u\n\
+         try: told = u.urlopen(u.Request('http://127.0.0.1:{port}{path}', method='{method}')).read().decode()\n\
+         except urllib.error.HTTPError as error: told = error.code\n\
+         except OSError as error: told = type(error.reason).__name__\n\
+         told"
+    )
+}
+
+struct Server {
+    wire: Wire,
+    next: i64,
+}
+
+impl Server {
+    fn call(&mut self, tool: &str, arguments: Json) -> Json {
+        self.next += 1;
+        self.wire.call(self.next, tool, arguments)["structuredContent"].clone()
+    }
+
+    fn value(&mut self, arguments: Json) -> Json {
+        let answer = self.call("sandbox_eval", arguments);
+        assert_eq!(answer["ok"], true, "{answer}");
+        answer["result"]["value"].clone()
+    }
+
+    fn code(&mut self, tool: &str, arguments: Json) -> String {
+        self.call(tool, arguments)["error"]["code"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, path) = (server(), folder.path().join("net.toml"));
+    rules(&path, port, "");
+    let state = folder.path().join("state");
+    let wire = Wire::greeted(&[
+        "--network",
+        path.to_str().unwrap(),
+        "--state-dir",
+        state.to_str().unwrap(),
+        "--profile",
+        "sandbox",
+        "--tools",
+        "all",
+    ]);
+    let mut server = Server { wire, next: 1 };
+
+    let able = server.call("sandbox_capabilities", json!({}));
+    assert_eq!(able["network"], "rules", "{able}");
+    assert_eq!(
+        able["networks"],
+        json!([
+            {"name": "default", "allows": [format!("http://127.0.0.1:{port}")], "secrets": []},
+            {"name": "empty", "allows": [], "secrets": []},
+        ])
+    );
+
+    // Off unless it is asked for.
+    let code = asks(port, "GET", "/a");
+    assert_eq!(server.value(json!({"code": code})), "PermissionError");
+    let on = server.call("sandbox_eval", json!({"code": code, "allow_network": true}));
+    assert_eq!(on["result"]["value"], "hello", "{on}");
+    assert_eq!(on["network"]["requests"], 1, "{on}");
+    let elsewhere = asks(port + 1, "GET", "/a");
+    let denied = server.call("sandbox_eval", json!({"code": elsewhere, "allow_network": true}));
+    assert_eq!(denied["result"]["value"], "PermissionError");
+    let wanted = json!({"host": "127.0.0.1", "port": port + 1, "reason": "port", "rule": "profile.default.allow[0]"});
+    assert_eq!(denied["network"]["denied"], json!([wanted]), "{denied}");
+
+    // A sandbox has what it was made with.
+    server.call("sandbox_create", json!({"name": "without"}));
+    server.call("sandbox_create", json!({"name": "with", "network": "default"}));
+    let get = format!("GET http://127.0.0.1:{port}/a");
+    let narrow = server.call("sandbox_create", json!({"name": "narrow", "network_allow": [get]}));
+    assert_eq!(narrow["network"], json!({"profile": "default", "allow": [get]}), "{narrow}");
+    assert_eq!(server.value(json!({"code": code, "sandbox": "without"})), "PermissionError");
+    assert_eq!(
+        server.code("sandbox_eval", json!({"code": code, "sandbox": "without", "allow_network": true})),
+        "network_denied"
+    );
+    assert_eq!(server.value(json!({"code": code, "sandbox": "with", "allow_network": true})), "hello");
+    assert_eq!(server.value(json!({"code": code, "sandbox": "narrow"})), "hello");
+    assert_eq!(server.value(json!({"code": asks(port, "POST", "/a"), "sandbox": "narrow"})), 403);
+    assert_eq!(server.value(json!({"code": asks(port, "GET", "/b"), "sandbox": "narrow"})), 403);
+
+    // NET-19: nothing beyond it can be asked for.
+    for (arguments, code) in [
+        (json!({"network": "other"}), "network_denied"),
+        (json!({"network_allow": ["https://127.0.0.1"]}), "network_denied"),
+        (json!({"network_allow": ["GET http://example.com"]}), "network_denied"),
+        (json!({"network": "empty", "network_allow": [get]}), "network_denied"),
+        (json!({"network_allow": ["anything"]}), "args_invalid"),
+        (json!({"network": "none", "network_allow": [get]}), "args_invalid"),
+        (json!({"network": "default", "provider": "docker"}), "capability_unavailable"),
+    ] {
+        assert_eq!(server.code("sandbox_create", arguments.clone()), code, "{arguments}");
+    }
+
+    // What the operator takes back is gone for sandboxes that are there, and what is no file of rules changes nothing.
+    std::fs::write(&path, "nonsense").unwrap();
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(server.value(json!({"code": code, "sandbox": "with"})), "hello");
+    rules(&path, port, "methods = [\"PUT\"]");
+    let begun = Instant::now();
+    while server.value(json!({"code": code, "sandbox": "with"})) != 403 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the rules hold still");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
+    // Each request has its lines, and who looks at the file of another user does not see them.
+    let audit = std::fs::read_to_string(state.join("network.jsonl")).unwrap();
+    let lines: Vec<Json> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+    assert!(count("sent") >= 4 && count("sent") == count("ended") && count("refused") >= 4, "{audit}");
+}
+
+#[test]
+fn a_recorded_run_is_played_without_its_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, path) = (server(), folder.path().join("net.toml"));
+    rules(&path, port, "");
+    let (path, tape) = (path.to_str().unwrap(), folder.path().join("tape"));
+    let tape = tape.to_str().unwrap();
+    let audit = folder.path().join("audit.jsonl");
+    let audit = audit.to_str().unwrap();
+    let eval = |how: &str, code: &str| {
+        let words = ["eval", "--network", path, "--network-audit", audit, how, tape, code];
+        dormouse_tests::binary::dormouse(&words, b"").text().trim().to_owned()
+    };
+    assert_eq!(eval("--network-record", &asks(port, "GET", "/a")), "'hello'");
+    assert_eq!(eval("--network-replay", &asks(port, "GET", "/a")), "'hello'");
+    assert_eq!(eval("--network-replay", &asks(port, "GET", "/b")), "403");
+}
