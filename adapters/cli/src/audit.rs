@@ -15,6 +15,8 @@ use serde_json::json;
 
 use crate::settings::Exceptions;
 
+/// The options that give a run a network.
+const NETWORK: [&str; 2] = ["--allow-net", "--network"];
 /// The variable that names the file.
 const VARIABLE: &str = "DORMOUSE_AUDIT_FILE";
 
@@ -59,7 +61,7 @@ impl Entry {
     pub(crate) fn of_snippet(mut self, request: &EvalRequest, exceptions: &Exceptions) -> Self {
         self.line["unsafe"] = exceptions.lift_all().into();
         self.line["allow_writes"] = true.into();
-        self.line["allow_network"] = false.into();
+        self.line["allow_network"] = exceptions.options.iter().any(|option| NETWORK.contains(option)).into();
         self.line["language"] = request.language.as_str().into();
         self.line["snippet_length"] = request.code.len().into();
         self

@@ -43,7 +43,7 @@ pub(crate) fn run(place: &PlaceArgs, as_json: bool, docker: &DockerArgs) -> Resu
     rows.extend(cluster(docker)?);
     let able = able(docker);
     rows.extend(able.iter().map(|(name, abilities)| can(name, abilities)));
-    rows.push(absent("network", "not part of this build yet: runs have none"));
+    rows.push(absent("network", "none, unless a command or a server has --allow-net HOST or --network FILE"));
     if as_json {
         print::out(&format!("{}\n", report(&rows, &able, works)))?;
     } else {

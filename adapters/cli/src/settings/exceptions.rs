@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dormouse::{Access, Grants, Mount};
 
-use crate::args::{DockerArgs, EvalArgs, McpArgs, PackageArgs, RunArgs, SourceArgs, StateArgs};
+use crate::args::{DockerArgs, EvalArgs, McpArgs, NetworkArgs, PackageArgs, RunArgs, SourceArgs, StateArgs};
 
 /// The options that allow something, as they are written, and the folders of the host that can be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,13 @@ impl Exceptions {
 
 /// Those of `eval`.
 pub(super) fn of_eval(arguments: &EvalArgs) -> Exceptions {
-    Exceptions::given([("--unsafe", arguments.lift_guards), ("--writes", arguments.grants.writes)])
+    let NetworkArgs { allow_net, network, .. } = &arguments.network;
+    Exceptions::given([
+        ("--unsafe", arguments.lift_guards),
+        ("--writes", arguments.grants.writes),
+        ("--allow-net", !allow_net.is_empty()),
+        ("--network", network.is_some()),
+    ])
 }
 
 /// Those of `run`.
@@ -52,6 +58,8 @@ pub(crate) fn of_state(state: &StateArgs, packages: Option<&PackageArgs>) -> Exc
     let given = Exceptions::given([
         ("--allow-writes", state.given.allow_writes),
         ("--allow-git", !state.git.allow_git.is_empty()),
+        ("--allow-net", !state.network.allow_net.is_empty()),
+        ("--network", state.network.network.is_some()),
         ("--packages", packages.is_some_and(offers_packages)),
         ("--docker-image", offers_containers(&state.docker)),
         ("--kubernetes", state.docker.kubernetes.is_some()),
@@ -70,6 +78,8 @@ pub(super) fn of_tools(arguments: &McpArgs) -> Exceptions {
     Exceptions::given([
         ("--allow-writes", arguments.allow_writes),
         ("--allow-git", !arguments.git.allow_git.is_empty()),
+        ("--allow-net", !arguments.network.allow_net.is_empty()),
+        ("--network", arguments.network.network.is_some()),
         ("--packages", offers_packages(&arguments.packages)),
         ("--root", !arguments.roots.is_empty()),
         ("--downloads", arguments.downloads.is_some()),
@@ -132,6 +142,8 @@ mod tests {
             (&["mcp", "--docker-image", "i", "--no-docker"], &[]),
             (&["mcp", "--kubernetes", "pods"], &["--kubernetes"]),
             (&["mcp", "--wasm-image", "a=ckpt-b"], &["--wasm-image"]),
+            (&["eval", "--allow-net", "a.test", "1"], &["--allow-net"]),
+            (&["mcp", "--network", "net.toml"], &["--network"]),
             (&["sandbox", "list"], &[]),
             (&["sandbox", "--allow-writes", "list"], &["--allow-writes"]),
         ] {
