@@ -10,12 +10,6 @@ use serde_json::{Value as Json, json};
 
 static OUTSIDE: LazyLock<Outside> = LazyLock::new(Outside::new);
 
-/// The plain value of a snippet with the network.
-#[track_caller]
-fn run(code: &str) -> Json {
-    value(&OUTSIDE.run(OUTSIDE.snippet(PYTHON, code)))["value"].clone()
-}
-
 /// Each snippet's value is true.
 #[track_caller]
 fn all_true(snippets: &[&str]) {
