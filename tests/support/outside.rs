@@ -15,8 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{RawQuery, Request};
-use axum::http::header;
+use axum::extract::{Path, RawQuery, Request};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Redirect, Response};
 use axum::routing::get;
 use axum::serve::Listener;
@@ -38,6 +38,9 @@ use tokio_rustls::server::TlsStream;
 use crate::sandbox;
 
 const RULES: &str = include_str!("outside.toml");
+
+/// `hello`, by gzip.
+const ZIPPED: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\xcbH\xcd\xc9\xc9\x07\0\x86\xa6\x106\x05\0\0\0";
 
 /// Servers, and a Dormouse whose runs reach them.
 pub struct Outside {
@@ -218,18 +221,34 @@ impl Listener for Counted {
     }
 }
 
-/// What servers answer: `/late?MILLISECONDS`, `/events`, `/big?BYTES`, `/elsewhere`, and for all else what they were asked.
+/// What servers answer: `/late?MILLISECONDS`, `/events`, `/big?BYTES`, `/elsewhere`, `/hops/COUNT`, `/status/CODE`, `/cookie`,
+/// `/zipped`, and for all else what they were asked.
 fn servers() -> Router {
     Router::new()
         .route("/late", get(late))
         .route("/events", get(events))
         .route("/big", get(big))
         .route("/elsewhere", get(|| async { Redirect::temporary("/echo?from=elsewhere") }))
+        .route("/hops/{count}", get(hop))
+        .route("/status/{code}", get(|Path(code): Path<u16>| async move { (status(code), "the body") }))
+        .route("/cookie", get(|| async { ([(header::SET_COOKIE, "a=1; Path=/")], Redirect::to("/echo")) }))
+        .route("/zipped", get(|| async { ([(header::CONTENT_ENCODING, "gzip")], ZIPPED) }))
         .fallback(echo)
 }
 
 fn number(query: RawQuery) -> u64 {
     query.0.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or_default()
+}
+
+/// Leads to `/echo` by that many steps, or by the last one to where the query says.
+async fn hop(Path(count): Path<u32>, query: RawQuery) -> impl IntoResponse {
+    let to = query.0.unwrap_or_else(|| "/echo".to_owned());
+    let next = if count > 1 { format!("/hops/{}?{to}", count - 1) } else { to };
+    (StatusCode::FOUND, [(header::LOCATION, next)], "moved")
 }
 
 async fn late(query: RawQuery) -> &'static str {
