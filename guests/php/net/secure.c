@@ -31,6 +31,9 @@ typedef struct {
   char protocol[32];
 } secure_stream;
 
+// The bit of a method that PHP has for clients.
+#define IS_CLIENT 1
+
 // PHP's own for sockets, with what differs.
 static php_stream_ops secure_ops;
 
@@ -139,7 +142,7 @@ static int enable(php_stream *stream, secure_stream *link) {
 static void crypto(php_stream *stream, secure_stream *link, php_stream_xport_crypto_param *wanted) {
   wanted->outputs.returncode = -1;
   if (wanted->op == STREAM_XPORT_CRYPTO_OP_SETUP) {
-    if (!(wanted->inputs.method & STREAM_CRYPTO_IS_CLIENT)) {
+    if (!(wanted->inputs.method & IS_CLIENT)) {
       php_error_docref(NULL, E_WARNING, "programs in this sandbox are no servers");
     } else if (link->is_secure && link->plain.is_blocked) {
       php_error_docref(NULL, E_WARNING, "SSL/TLS already set-up for this stream");

@@ -253,7 +253,6 @@ int setsockopt(int number, int level, int option, const void *value, socklen_t l
 }
 
 static int give_address(const net_socket *of, bool is_peer, struct sockaddr *address, socklen_t *length) {
-  if (!of) return -1;
   struct sockaddr_in given = {.sin_family = AF_INET};
   if (is_peer) given = of->peer;
   if (*length > sizeof given) *length = sizeof given;
@@ -262,12 +261,16 @@ static int give_address(const net_socket *of, bool is_peer, struct sockaddr *add
 }
 
 int getpeername(int number, struct sockaddr *address, socklen_t *length) {
-  return give_address(connected(number), true, address, length);
+  const net_socket *found = connected(number);
+  return found ? give_address(found, true, address, length) : -1;
 }
 
 // Its own address is the host's, which a program need not know.
 int getsockname(int number, struct sockaddr *address, socklen_t *length) {
-  return give_address(connected(number), false, address, length);
+  const net_socket *found = find(number);
+  if (found) return give_address(found, false, address, length);
+  errno = ENOTSOCK;
+  return -1;
 }
 
 bool net_connected(int number, net_connection *connection) {

@@ -14,7 +14,7 @@ static OUTSIDE: LazyLock<Outside> = LazyLock::new(Outside::new);
 
 /// What the snippets here know: servers of the test, and `get`, which makes a request by curl.
 const KNOWN: &str = "const HTTP = 'http://plain.test:$HTTP', TLS = 'https://api.test:$HTTPS', OWN = 'https://self.test:$SELF', READ = 'http://read.test:$HTTP', BYTES = 'tcp://bytes.test:$BYTES', GONE = 'https://gone.test:$GONE';
-function handle($url, $o = []) { $c = curl_init($url); curl_setopt_array($c, $o + [CURLOPT_RETURNTRANSFER => true, CURLOPT_TIMEOUT => 20]); return $c; }
+function handle($url, $o = []) { $c = curl_init($url); curl_setopt_array($c, [CURLOPT_RETURNTRANSFER => true, CURLOPT_TIMEOUT => 20]); curl_setopt_array($c, $o); return $c; }
 function get($url, $o = []) { $c = handle($url, $o); $r = curl_exec($c); return $r === false ? curl_errno($c) . ' ' . curl_error($c) : $r; }
 ";
 

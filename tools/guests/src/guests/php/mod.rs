@@ -155,6 +155,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("ac_cv_func_seteuid", "yes"),
     ("ac_cv_func_setrlimit", "no"),
     ("ac_cv_func_setsid", "yes"),
+    ("ac_cv_func_shutdown", "yes"),
     ("ac_cv_func_vasprintf", "yes"),
     ("ac_cv_func_vfork", "no"),
     // It needs the driver's sockets, which come later.
