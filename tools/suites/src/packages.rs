@@ -19,6 +19,7 @@ use super::server;
 use network::Servers;
 
 mod network;
+mod php_clients;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -264,6 +265,21 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
             }
         }
         Err(cause) => report.skip(&cause, clients.len() as u64),
+    }
+    let asked: Vec<&Check> = php_clients::CHECKS.iter().filter(|(code, _)| extent.wants(code)).collect();
+    match php_clients::project()? {
+        Ok(folder) if !asked.is_empty() => {
+            let servers = Servers::start()?;
+            for (code, wanted) in asked {
+                let name = format!("php, network: {code}");
+                let code = servers.code(code);
+                let checked = check(&dormouse, ("php", &folder), &servers.options(), (&code, wanted))?;
+                report.count(&name, checked);
+                ran.insert(name);
+            }
+        }
+        Ok(_) => {}
+        Err(cause) => report.skip(&cause, asked.len() as u64),
     }
     for (checks, project) in [
         (&PHP[..], php as fn() -> Result<Result<PathBuf, String>>),
