@@ -80,7 +80,7 @@ static int wait_for(asked *all, size_t count, int64_t nanoseconds) {
     free(interests);
     return net_refuse(EINVAL, "at most 1023 connections can be waited for");
   }
-  if (waiting) net_wait(interests, waiting, nanoseconds);
+  if (waiting || nanoseconds) net_wait(interests, waiting, nanoseconds);
   int ready = 0;
   for (size_t i = 0, at = 0; i < count; i++) {
     net_interest unused;
@@ -138,6 +138,7 @@ int __wrap_select(int count, fd_set *reads, fd_set *writes, fd_set *others, stru
   for (size_t i = 0; reads && i < reads->__nfds; i++) all[total++] = (asked){.number = reads->__fds[i], .reads = true};
   for (size_t i = 0; writes && i < writes->__nfds; i++) all[total++] = (asked){.number = writes->__fds[i], .writes = true};
   for (size_t i = 0; i < total; i++) has_socket |= net_is_socket(all[i].number);
+  for (size_t i = 0; others && i < others->__nfds; i++) has_socket |= net_is_socket(others->__fds[i]);
   int ready;
   if (has_socket) {
     // More than two years are for ever.
