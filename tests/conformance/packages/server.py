@@ -3,7 +3,9 @@
 `server.py CERTIFICATE KEY`. It ends with its standard input.
 """
 
+import base64
 import gzip
+import hashlib
 import json
 import ssl
 import sys
@@ -75,6 +77,26 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(0.01)
         self.wfile.write(b"0\r\n\r\n")
 
+    def read_frame(self):
+        """The kind of a short frame of a WebSocket, and what is in it."""
+        first, length = self.rfile.read(2)
+        mask, data = self.rfile.read(4), self.rfile.read(length & 127)
+        return first & 15, bytes(byte ^ mask[at % 4] for at, byte in enumerate(data))
+
+    def repeat(self):
+        """A WebSocket that says again what it is told."""
+        key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+        self.end_headers()
+        kind = 1
+        while kind != 8:
+            kind, data = self.read_frame()
+            self.wfile.write(bytes([128 | kind, len(data)]) + data)
+        self.close_connection = True
+
     def serve(self):
         body = self.read_body()
         where = urlsplit(self.path)
@@ -93,6 +115,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(b"", 302, Location="/echo?from=elsewhere")
             case "/cookie":
                 self.answer(b"", Set_Cookie="a=1; Path=/")
+            case "/repeat":
+                self.repeat()
             case "/v1/chat/completions":
                 streamed = json.loads(body).get("stream")
                 self.stream([*pieces_of_a_completion(), "[DONE]"]) if streamed else self.tell(COMPLETION)

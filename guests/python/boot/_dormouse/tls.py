@@ -184,13 +184,16 @@ class SSLSocket:
     def _read(self, line):
         try:
             answer = json.loads(line)
-            problem, text = answer.get("error"), str(answer.get("message", ""))
+            problem, text, spoken = answer.get("error"), str(answer.get("message", "")), answer.get("alpn")
         except (ValueError, AttributeError):
             raise _no_answer() from None
         if problem == "untrusted":
             raise _untrusted(text)
         if problem is not None:
             raise self._below.failure(network.error_of(_TROUBLES.get(problem, "denied"), text))
+        # A server of bytes alone might give the greeting back.
+        if "name" in answer or spoken is not None and spoken not in self.context._settings["alpn"]:
+            raise _no_answer()
         return answer
 
     def read(self, size=1024, buffer=None, /):
