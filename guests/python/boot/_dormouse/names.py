@@ -8,6 +8,7 @@ addresses are those of 198.18.0.0/15, which are nobody's (RFC 2544).
 import errno
 import ipaddress
 import os
+import re
 import sys
 
 from _dormouse.network import EAI_NONAME, gaierror
@@ -23,7 +24,8 @@ EAI_NODATA, EAI_FAMILY, EAI_SOCKTYPE, EAI_SERVICE, EAI_ADDRFAMILY = -5, -6, -7, 
 OWN = "198.18.0.0"
 _FIRST = int(ipaddress.IPv4Address(OWN)) + 1
 _ROOM = (1 << 17) - 2
-_LONGEST = 253
+# What can be a name of a host at all.
+_NAME = re.compile(r"[a-z0-9_.-]{1,254}")
 
 _SERVICES = {
     "echo": 7, "discard": 9, "daytime": 13, "ftp-data": 20, "ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "time": 37, "domain": 53,
@@ -97,7 +99,7 @@ def _resolved(host, family, flags):
         if family not in (AF_UNSPEC, found):
             raise gaierror(EAI_ADDRFAMILY, "Address family for hostname not supported")
         return host
-    if flags & AI_NUMERICHOST or len(host.rstrip(".")) > _LONGEST:
+    if flags & AI_NUMERICHOST or not _NAME.fullmatch(host):
         raise gaierror(EAI_NONAME, "Name or service not known")
     if family == AF_INET6:
         raise gaierror(EAI_NODATA, "No address associated with hostname")
@@ -108,7 +110,7 @@ def _port_of(port, flags):
     if port is None:
         return 0
     if isinstance(port, (str, bytes)):
-        text = port if isinstance(port, str) else port.decode("ascii", "replace")
+        text = (port.encode() if isinstance(port, str) else port).decode("ascii", "replace")
         if text.isdecimal():
             port = int(text)
         elif flags & AI_NUMERICSERV or text not in _SERVICES:

@@ -7,6 +7,7 @@ server had ended it.
 
 import errno
 import heapq
+import operator
 import os
 import time
 
@@ -176,10 +177,14 @@ def add(end):
 
 def end_of(number):
     """What a descriptor stands for."""
-    try:
-        return _ends[number]
-    except KeyError:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF)) from None
+    end = _ends.get(operator.index(number))
+    if end is None:
+        if 0 <= number < FIRST:
+            # Its own error, if it is none of a file.
+            os.fstat(number)
+            raise OSError(errno.ENOTSOCK, os.strerror(errno.ENOTSOCK))
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return end
 
 
 def put(number, end):

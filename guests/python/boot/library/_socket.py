@@ -5,6 +5,7 @@ host when a socket connects (see `_dormouse/names.py`). The host dials when it k
 """
 
 import errno as _errno
+import operator as _operator
 import os as _os
 import sys as _sys
 import time as _time
@@ -103,7 +104,7 @@ def socketpair(family=_UNIX, type=_STREAM, proto=0, /):
 def _swap(name, bits):
     def swap(x, /):
         if x < 0:
-            raise OverflowError(f"{name}: can't convert negative Python int to C {bits}-bit unsigned integer")
+            raise ValueError(f"{name}: can't convert negative Python int to C {bits}-bit unsigned integer")
         if x >> bits:
             raise OverflowError(f"{name}: Python int too large to convert to C {bits}-bit unsigned integer")
         return int.from_bytes(x.to_bytes(bits // 8, "big"), _sys.byteorder)
@@ -128,7 +129,7 @@ class socket:
         if fileno is None:
             self._kind = _kind_of(family, type, proto)
             self._descriptor = _network.add(_network.Unconnected())
-        elif fileno < 0:
+        elif _operator.index(fileno) < 0:
             raise ValueError("negative file descriptor")
         else:
             _network.end_of(fileno)

@@ -48,6 +48,8 @@ def _wait(interests, seconds):
     return found
 
 
+# As a function of C, it is no method of a class that has it as an attribute: `selectors` does so.
+@staticmethod
 def select(rlist, wlist, xlist, timeout=None, /):
     """Wait until one or more file descriptors are ready for some kind of I/O. Nothing is ever exceptional."""
     if timeout is not None:
