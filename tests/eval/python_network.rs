@@ -20,7 +20,7 @@ fn all_true(snippets: &[&str]) {
     }
 }
 
-/// Class and message of the exception of each snippet. What comes before `>` is whether it has the network.
+/// Each snippet ends with an exception of a class, which says this among others.
 #[track_caller]
 fn raises(cases: &[(&str, &str, &str)]) {
     for (code, class, message) in cases {
@@ -99,7 +99,11 @@ fn net_01_no_way_out_without_a_grant() {
         let outcome = outside.run_alone(PYTHON, code);
         let found = exception(&outcome);
         assert_eq!(found.class, "PermissionError", "{code}: {}", found.message);
-        assert!(found.message.contains("[Errno 13] this sandbox has no network"), "{code}: {}", found.message);
+        assert!(
+            found.message.contains("[Errno 13] this sandbox has no network"),
+            "{code}: {}",
+            found.message
+        );
     }
     for (code, said) in [
         ("import socket; socket.socket(type=socket.SOCK_DGRAM)", "only connections of TCP"),
@@ -114,7 +118,10 @@ fn net_01_no_way_out_without_a_grant() {
             "import asyncio; await asyncio.get_running_loop().create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=('127.0.0.1', 1))",
             "only connections of TCP",
         ),
-        ("import logging.handlers; logging.handlers.SysLogHandler(('127.0.0.1', 514))", "only connections of TCP"),
+        (
+            "import logging.handlers; logging.handlers.SysLogHandler(('127.0.0.1', 514))",
+            "only connections of TCP",
+        ),
     ] {
         let outcome = outside.run_alone(PYTHON, code);
         let found = exception(&outcome);
@@ -194,10 +201,15 @@ fn asyncio_has_connections_and_tools_at_one_time() {
          data = await reader.read(); writer.close(); await writer.wait_closed()\n \
          return data\n";
     let with_tools = |code: &str| {
-        OUTSIDE.snippet(PYTHON, &format!("{get}{code}")).callback("slow", "Gives n back.", json!({}), |arguments: Json| async move {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            Ok(arguments["n"].clone())
-        })
+        OUTSIDE.snippet(PYTHON, &format!("{get}{code}")).callback(
+            "slow",
+            "Gives n back.",
+            json!({}),
+            |arguments: Json| async move {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                Ok(arguments["n"].clone())
+            },
+        )
     };
     for (code, wanted) in [
         ("b'200 OK' in (await get('/echo')).split(b'\\r\\n')[0]", json!(true)),
@@ -206,9 +218,15 @@ fn asyncio_has_connections_and_tools_at_one_time() {
             "begin = time.monotonic()\nfound = await asyncio.gather(*[get('/late?300') for _ in range(12)], *[tools.slow(n=n) for n in range(12)], asyncio.sleep(0.3))\n[sum(b'late' in one for one in found[:12]), sum(found[12:24]), time.monotonic() - begin < 4]",
             json!([12, 66, true]),
         ),
-        ("async def main(): return len(await asyncio.gather(get('/late?10'), tools.slow(n=1)))\nasyncio.run(main())", json!(2)),
+        (
+            "async def main(): return len(await asyncio.gather(get('/late?10'), tools.slow(n=1)))\nasyncio.run(main())",
+            json!(2),
+        ),
         // Where nothing can pause.
-        ("async def main(): return len(await asyncio.gather(get('/late?10'), tools.slow(n=1)))\ndef run(): return asyncio.run(main())\nrun()", json!(2)),
+        (
+            "async def main(): return len(await asyncio.gather(get('/late?10'), tools.slow(n=1)))\ndef run(): return asyncio.run(main())\nrun()",
+            json!(2),
+        ),
         // A call that is under way is answered while a function that blocks waits.
         (
             "import urllib.request\ncall = asyncio.create_task(tools.slow(n=7)); await asyncio.sleep(0)\nurllib.request.urlopen('http://plain.test:$HTTP/late?400').read()\nbegin = time.monotonic(); [await call, time.monotonic() - begin < 0.15]",
@@ -250,16 +268,43 @@ fn a_blocked_program_ends_with_its_time_and_its_timers_ring() {
 #[test]
 fn pairs_need_no_network() {
     for (code, wanted) in [
-        ("import socket\na, b = socket.socketpair(); a.sendall(b'hi'); a.close(); [b.recv(1), b.recv(9), b.recv(9)] == [b'h', b'i', b'']", true),
-        ("import socket\na, b = socket.socketpair()\ntry: b.recv(1)\nexcept OSError as e: told = e.errno\ntold == 35", true),
-        ("import socket\na, b = socket.socketpair(); a.setblocking(False); n = 0\ntry:\n while True: n += a.send(b'x' * 1000)\nexcept BlockingIOError: pass\n[n, len(b.recv(100000))] == [65536, 65536]", true),
-        ("import asyncio, socket\na, b = socket.socketpair()\nr, w = await asyncio.open_connection(sock=a); r2, w2 = await asyncio.open_connection(sock=b)\nw.write(b'hello\\n'); line = await r2.readline(); w2.write(b'z' * 300000); w2.close()\n[line, len(await r.read())] == [b'hello\\n', 300000]", true),
+        (
+            "import socket\na, b = socket.socketpair(); a.sendall(b'hi'); a.close(); [b.recv(1), b.recv(9), b.recv(9)] == [b'h', b'i', b'']",
+            true,
+        ),
+        (
+            "import socket\na, b = socket.socketpair()\ntry: b.recv(1)\nexcept OSError as e: told = e.errno\ntold == 35",
+            true,
+        ),
+        (
+            "import socket\na, b = socket.socketpair(); a.setblocking(False); n = 0\ntry:\n while True: n += a.send(b'x' * 1000)\nexcept BlockingIOError: pass\n[n, len(b.recv(100000))] == [65536, 65536]",
+            true,
+        ),
+        (
+            "import asyncio, socket\na, b = socket.socketpair()\nr, w = await asyncio.open_connection(sock=a); r2, w2 = await asyncio.open_connection(sock=b)\nw.write(b'hello\\n'); line = await r2.readline(); w2.write(b'z' * 300000); w2.close()\n[line, len(await r.read())] == [b'hello\\n', 300000]",
+            true,
+        ),
         ("import selectors; selectors.DefaultSelector.__name__ == 'PollSelector'", true),
-        ("import selectors, socket\na, b = socket.socketpair(); b.send(b'x'); found = []\nfor kind in (selectors.PollSelector, selectors.SelectSelector):\n with kind() as waits: waits.register(a, selectors.EVENT_READ); found.append([key.fd for key, _ in waits.select()])\nfound == [[a.fileno()]] * 2", true),
-        ("import socket\nfound = []\nfor wrong in (lambda: socket.socket(fileno=1.5), lambda: socket.socket(fileno=0), lambda: socket.socket(fileno=99), lambda: socket.close(-1), lambda: socket.gethostbyname('a b'), lambda: socket.htons(-1), lambda: socket.inet_aton('1.2.3.400')):\n try: wrong()\n except Exception as e: found.append([type(e).__name__, getattr(e, 'errno', None)])\nfound == [['TypeError', None], ['OSError', 88], ['OSError', 9], ['OSError', 9], ['gaierror', -2], ['ValueError', None], ['OSError', None]]", true),
-        ("import os, select\nr, w = os.pipe(); before = select.select([r], [w], [], 0); os.write(w, b'x'); [before, select.select([r], [], [])] == [([], [w], []), ([r], [], [])]", true),
-        ("import os, select\nr, w = os.pipe()\ntry: select.select([r], [], [])\nexcept OSError as e: told = 'waits for ever' in str(e)\ntold", true),
-        ("import socket\nsockets = []\ntry:\n while True: sockets.append(socket.socket())\nexcept OSError as e: told = [len(sockets), e.errno]\ntold == [1024, 24]", true),
+        (
+            "import selectors, socket\na, b = socket.socketpair(); b.send(b'x'); found = []\nfor kind in (selectors.PollSelector, selectors.SelectSelector):\n with kind() as waits: waits.register(a, selectors.EVENT_READ); found.append([key.fd for key, _ in waits.select()])\nfound == [[a.fileno()]] * 2",
+            true,
+        ),
+        (
+            "import socket\nfound = []\nfor wrong in (lambda: socket.socket(fileno=1.5), lambda: socket.socket(fileno=0), lambda: socket.socket(fileno=99), lambda: socket.close(-1), lambda: socket.gethostbyname('a b'), lambda: socket.htons(-1), lambda: socket.inet_aton('1.2.3.400')):\n try: wrong()\n except Exception as e: found.append([type(e).__name__, getattr(e, 'errno', None)])\nfound == [['TypeError', None], ['OSError', 88], ['OSError', 9], ['OSError', 9], ['gaierror', -2], ['ValueError', None], ['OSError', None]]",
+            true,
+        ),
+        (
+            "import os, select\nr, w = os.pipe(); before = select.select([r], [w], [], 0); os.write(w, b'x'); [before, select.select([r], [], [])] == [([], [w], []), ([r], [], [])]",
+            true,
+        ),
+        (
+            "import os, select\nr, w = os.pipe()\ntry: select.select([r], [], [])\nexcept OSError as e: told = 'waits for ever' in str(e)\ntold",
+            true,
+        ),
+        (
+            "import socket\nsockets = []\ntry:\n while True: sockets.append(socket.socket())\nexcept OSError as e: told = [len(sockets), e.errno]\ntold == [1024, 24]",
+            true,
+        ),
     ] {
         assert_eq!(sandbox::value_of(PYTHON, code)["value"], json!(wanted), "{code}");
     }

@@ -115,9 +115,12 @@ mod tests {
                     Type::Id(id) => resolve.types[*id].name.as_deref().unwrap_or_default(),
                     _ => "",
                 };
-                let is_short = OF_CONNECTIONS.contains(&name)
-                    && sizes.size(element).size_wasm32() * CONNECTIONS < PAGE;
-                assert!(is_short || sizes.align(element).align_wasm32() < 8, "{folder}: a list of {element:?}");
+                let is_short =
+                    OF_CONNECTIONS.contains(&name) && sizes.size(element).size_wasm32() * CONNECTIONS < PAGE;
+                assert!(
+                    is_short || sizes.align(element).align_wasm32() < 8,
+                    "{folder}: a list of {element:?}"
+                );
             }
         }
     }
