@@ -7,6 +7,8 @@ static const char *const names[] = {
     "on",  "once",           "addListener",        "prependListener", "prependOnceListener",
     "off", "removeListener", "removeAllListeners", "pipe",            "setTimeout",
     "setInterval", "setImmediate",
+    // Of requests of `http` and sockets.
+    "get", "request", "connect", "createConnection", "end",
 };
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ';'; }

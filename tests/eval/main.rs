@@ -9,6 +9,7 @@ mod exceptions;
 mod grants;
 mod javascript;
 mod javascript_intl;
+mod javascript_network;
 mod javascript_node;
 mod javascript_temporal;
 mod lifecycle;

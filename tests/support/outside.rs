@@ -82,10 +82,18 @@ impl Outside {
     /// # Panics
     /// When one of them cannot be.
     pub fn new() -> Self {
-        sandbox::wait(Self::start()).expect("servers on 127.0.0.1")
+        Self::with(&[], "")
     }
 
-    async fn start() -> anyhow::Result<Self> {
+    /// The same, with further servers of a test: their ports by name, and rules for them in the words of `outside.toml`.
+    ///
+    /// # Panics
+    /// As [`Outside::new`].
+    pub fn with(more: &[(&'static str, u16)], rules: &str) -> Self {
+        sandbox::wait(Self::start(more, rules)).expect("servers on 127.0.0.1")
+    }
+
+    async fn start(more: &[(&'static str, u16)], rules: &str) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let accepted = Arc::<AtomicUsize>::default();
         let authority = Authority::new()?;
@@ -97,13 +105,14 @@ impl Outside {
         fs::write(folder.path().join("ca.pem"), authority.certificate.pem())?;
         let (plain, bytes, gone) = (listen().await?, listen().await?, listen().await?);
         let (https, own) = (listen().await?, listen().await?);
-        let ports = vec![
+        let mut ports = vec![
             ("$HTTPS", https.local_addr()?.port()),
             ("$HTTP", plain.local_addr()?.port()),
             ("$SELF", own.local_addr()?.port()),
             ("$BYTES", bytes.local_addr()?.port()),
             ("$GONE", gone.local_addr()?.port()),
         ];
+        ports.extend(more);
         drop(gone);
         let counted = |listener, acceptor| Counted { listener, acceptor, accepted: accepted.clone() };
         tokio::spawn(axum::serve(counted(plain, None), servers()).into_future());
@@ -112,7 +121,7 @@ impl Outside {
         tokio::spawn(repeat(bytes, accepted.clone()));
 
         let path = folder.path().join("net.toml");
-        fs::write(&path, filled(&ports, RULES))?;
+        fs::write(&path, filled(&ports, &format!("{RULES}{rules}")))?;
         let names = Arc::<Names>::default();
         let audit = Audit::file(&folder.path().join("network.jsonl"))?;
         let options = Options { settings: file::read(&path)?, names: Some(names.clone()), audit, key: None, cassette: None };

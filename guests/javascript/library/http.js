@@ -9,7 +9,7 @@ const { METHODS, STATUS_CODES } = require('internal/http_names');
 const { OutgoingMessage } = require('internal/http_outgoing');
 const { Server, ServerResponse } = require('internal/http_server');
 
-const request = (...values) => new ClientRequest(...values);
+const request = (...values) => (shared.asides.value = new ClientRequest(...values));
 function get(...values) {
   const made = request(...values);
   made.end();

@@ -261,7 +261,7 @@ function connect(...values) {
   const [options] = connectionOf(values);
   const socket = new Socket(options);
   if (options.timeout) socket.setTimeout(options.timeout);
-  return socket.connect(...values);
+  return (shared.asides.value = socket.connect(...values));
 }
 
 // How long a connection is tried by one address before the next one is, and whether it is. They can be set.

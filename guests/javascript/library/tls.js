@@ -19,7 +19,10 @@ class TLSSocket extends net.Socket {
   }
   // Goes on with the connection of a socket on which nothing was sent.
   #takeOver(socket) {
-    if (!(socket instanceof net.Socket)) throw new TypeError('TLS goes over a connection of the module `net` only, because the host speaks it');
+    if (!(socket instanceof net.Socket)) {
+      this._read = this._write = () => this.destroy(new TypeError('TLS goes over a connection of the module `net` only, because the host speaks it'));
+      return;
+    }
     this.connecting = true;
     this._host = socket._host;
     const take = () => {
@@ -116,7 +119,7 @@ function connect(...values) {
   const socket = new TLSSocket(options.socket, options);
   if (callback) socket.once('secureConnect', callback);
   if (options.timeout) socket.setTimeout(options.timeout);
-  return options.socket ? socket : socket.connect(options);
+  return (shared.asides.value = options.socket ? socket : socket.connect(options));
 }
 
 module.exports = {

@@ -29,8 +29,11 @@ type Check = (&'static str, &'static str);
 /// Of the lists of packages a change has to pass one in so many.
 const SHARE: usize = 8;
 
-/// The list of what speaks with a server, which is short.
-const CLIENTS: &str = "clients";
+/// The lists of what speaks with a server, which are short.
+const CLIENTS: [&str; 2] = ["clients", "clients-javascript"];
+
+/// Installs packages; the folder of a project that has them, or why there is none.
+type Install = fn(&[&str]) -> Result<Result<PathBuf, String>>;
 
 /// A package of a list, and what it is used for.
 struct Used {
@@ -49,7 +52,7 @@ fn listed(language: &str, extent: &Extent) -> Result<Vec<Used>> {
     for (at, line) in lines.enumerate() {
         let parts: Vec<&str> = line.split('\t').collect();
         let [package, code, wanted] = parts[..] else { bail!("a line is not three parts: {line}") };
-        if extent.takes(package, || language == CLIENTS || at % SHARE == 0) {
+        if extent.takes(package, || CLIENTS.contains(&language) || at % SHARE == 0) {
             used.push(Used { package: package.into(), code: code.into(), wanted: wanted.into() });
         }
     }
@@ -226,9 +229,8 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
     let mut expected = Expected::load("packages", "expected.txt")?;
     let dormouse = server::dormouse()?;
     let mut ran = BTreeSet::new();
-    for (language, install) in
-        [("python", python as fn(&[&str]) -> Result<Result<PathBuf, String>>), ("javascript", javascript)]
-    {
+    let languages = [("python", python as Install), ("javascript", javascript)];
+    for (language, install) in languages {
         let used = listed(language, extent)?;
         let names: Vec<&str> = used.iter().map(|one| one.package.as_str()).collect();
         match install(&names)? {
@@ -250,21 +252,23 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
             Err(cause) => report.skip(&cause, 2 * used.len() as u64),
         }
     }
-    let clients = listed(CLIENTS, extent)?;
-    let names: BTreeSet<&str> = clients.iter().map(|one| one.package.as_str()).collect();
-    match python(&Vec::from_iter(names))? {
-        Ok(folder) => {
-            let servers = Servers::start()?;
-            for Used { package, code, wanted } in &clients {
-                let begin: String = code.chars().take(80).collect();
-                let name = format!("python, network: {package}: {begin}");
-                let code = servers.code(code);
-                let checked = check(&dormouse, ("python", &folder), &servers.options(), (&code, wanted))?;
-                report.count(&name, checked);
-                ran.insert(name);
+    for ((language, install), list) in languages.into_iter().zip(CLIENTS) {
+        let clients = listed(list, extent)?;
+        let names: BTreeSet<&str> = clients.iter().map(|one| one.package.as_str()).collect();
+        match install(&Vec::from_iter(names))? {
+            Ok(folder) => {
+                let servers = Servers::start()?;
+                for Used { package, code, wanted } in &clients {
+                    let begin: String = code.chars().take(80).collect();
+                    let name = format!("{language}, network: {package}: {begin}");
+                    let code = servers.code(code);
+                    let checked = check(&dormouse, (language, &folder), &servers.options(), (&code, wanted))?;
+                    report.count(&name, checked);
+                    ran.insert(name);
+                }
             }
+            Err(cause) => report.skip(&cause, clients.len() as u64),
         }
-        Err(cause) => report.skip(&cause, clients.len() as u64),
     }
     let asked: Vec<&Check> = php_clients::CHECKS.iter().filter(|(code, _)| extent.wants(code)).collect();
     match php_clients::project()? {

@@ -67,7 +67,7 @@ class Agent extends EventEmitter {
       if (!isTold) callback(failure, socket);
       isTold = true;
     };
-    const given = { ...options, host: request.host, port: request.port, path: undefined };
+    const given = { ...options, host: request.host, port: request.port, path: undefined, timeout: request.timeout };
     const socket = isOwn ? this.createConnection(given, tell) : connect(request.protocol, given);
     if (socket) tell(null, socket);
   }

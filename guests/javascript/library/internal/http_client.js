@@ -30,7 +30,8 @@ function checkRequest(options) {
   if (agent !== undefined && agent !== null && agent !== false && typeof agent.addRequest !== 'function') throw wrongType('options.agent', 'one of Agent-like Object, undefined, or false', agent);
   const expected = agent?.protocol ?? options.defaultProtocol ?? 'http:';
   const { protocol = expected } = options;
-  if (protocol !== null && protocol !== expected && !(agent === undefined && !options.defaultProtocol && protocol === 'https:')) {
+  const isKnown = protocol === expected || protocol === options.defaultProtocol;
+  if (protocol !== null && !isKnown && !(agent === undefined && !options.defaultProtocol && protocol === 'https:')) {
     throw error(TypeError, 'ERR_INVALID_PROTOCOL', `Protocol "${protocol}" not supported. Expected "${expected}"`);
   }
   if (path && /[^\u0021-\u00ff]/.test(path)) throw error(TypeError, 'ERR_UNESCAPED_CHARACTERS', 'Request path contains unescaped characters');
@@ -43,13 +44,26 @@ function checkRequest(options) {
 const usualPort = (protocol) => (protocol === 'https:' ? 443 : 80);
 const hangUp = () => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 
+// Calls back when a promise is settled. What cannot be sent is told with the answer.
+function settle(promise, callback) {
+  const tell = () => process.nextTick(callback);
+  promise.then(tell, tell);
+}
+
 class ClientRequest extends OutgoingMessage {
   // What is to be done once there is a socket.
   #waiting = [];
   #isReady = false;
   // Whether the host has the head.
   #isBegun = false;
-  #listeners = { error: (reason) => this.destroy(reason), close: () => this.#lose(), timeout: () => this.emit('timeout') };
+  #listeners = {
+    error: (reason) => this.destroy(reason),
+    close: () => this.#lose(),
+    timeout: () => {
+      this.emit('timeout');
+      this.res?.emit('timeout');
+    },
+  };
   constructor(given, more, callback) {
     super();
     const options = optionsOf(given, more);
@@ -72,7 +86,7 @@ class ClientRequest extends OutgoingMessage {
     if (listener) this.once('response', listener);
     if (options.signal) this.#follow(options.signal);
     if (this.hasHeader('expect')) this.flushHeaders();
-    this.#connect({ ...options, host: this.host, port: this.port });
+    this.#connect({ ...options, protocol: this.protocol, host: this.host, port: this.port });
   }
   #follow(signal) {
     const stop = () => this.destroy(Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError', code: 'ABORT_ERR' }));
@@ -147,18 +161,15 @@ class ClientRequest extends OutgoingMessage {
       if (!isStandIn(this.socket)) return void super._write(chunk, encoding, callback);
       if (chunk.length) this.#begin(true);
       this.socket._act();
-      // What cannot be sent is told with the answer.
-      const done = () => callback();
-      if (chunk.length) this.socket.exchange.write(chunk).then(done, done);
-      else done();
+      if (chunk.length) settle(this.socket.exchange.write(chunk), callback);
+      else callback();
     });
   }
   _final(callback) {
     this.#whenReady(() => {
       if (!isStandIn(this.socket)) return void super._final(callback);
       this.#begin(false);
-      const done = () => callback();
-      this.socket.exchange.finish().then(done, done);
+      settle(this.socket.exchange.finish(), callback);
     });
   }
   flushHeaders() {
@@ -169,6 +180,10 @@ class ClientRequest extends OutgoingMessage {
       if (isStandIn(this.socket)) this.#begin(mayHaveBody);
       else super.flushHeaders();
     });
+  }
+  end(...values) {
+    super.end(...values);
+    return (shared.asides.value = this);
   }
   // The answer is there.
   _answer(response) {
@@ -184,8 +199,8 @@ class ClientRequest extends OutgoingMessage {
   _destroy(failure, callback) {
     this.#waiting = [];
     const { res } = this;
-    if (res && !res.complete) res._abort(failure ?? hangUp());
     this.socket?.destroy?.();
+    if (res && !res.complete) res._abort(failure ?? hangUp());
     callback(failure ?? (res || this._isUpgraded ? null : hangUp()));
   }
   _implicitHeader() {

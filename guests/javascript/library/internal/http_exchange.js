@@ -75,22 +75,25 @@ async function answer(request, socket) {
   const response = new IncomingMessage(socket);
   response._fill({ major: 1, minor: 1, status, message: STATUS_CODES[status] ?? '', raw });
   const isBare = request.method === 'HEAD' || status === 204 || status === 304;
-  const incoming = isBare ? null : new Incoming(exchange);
+  const incoming = isBare ? undefined : new Incoming(exchange);
   if (isBare) exchange.discard();
   response._read = () => read(response, incoming, socket);
-  request._answer(response);
+  process.nextTick(() => request._answer(response));
 }
 
-async function read(response, incoming, socket) {
-  try {
-    const piece = incoming && (await incoming.read());
+// What a listener throws is thrown by itself, and rejects no promise.
+function read(response, incoming, socket) {
+  const give = (piece) => {
     socket._act();
     if (piece) socket.bytesRead += piece.length;
     else response.complete = true;
     response.push(piece);
-  } catch (failure) {
-    response._abort(failure);
-  }
+  };
+  const next = incoming ? incoming.read() : Promise.resolve(null);
+  next.then(
+    (piece) => process.nextTick(give, piece),
+    (failure) => process.nextTick(() => response._abort(failure)),
+  );
 }
 
 module.exports = { begin, isStandIn, socketFor };
