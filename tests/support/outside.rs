@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -82,10 +81,18 @@ impl Outside {
     /// # Panics
     /// When one of them cannot be.
     pub fn new() -> Self {
-        sandbox::wait(Self::start()).expect("servers on 127.0.0.1")
+        sandbox::wait(Self::start(None)).expect("servers on 127.0.0.1")
     }
 
-    async fn start() -> anyhow::Result<Self> {
+    /// The same, and a rule for a server of the test's own, by http at a port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// When one of them cannot be.
+    pub fn beside(port: u16) -> Self {
+        sandbox::wait(Self::start(Some(port))).expect("servers on 127.0.0.1")
+    }
+
+    async fn start(own: Option<u16>) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let accepted = Arc::<AtomicUsize>::default();
         let authority = Authority::new()?;
@@ -112,7 +119,10 @@ impl Outside {
         tokio::spawn(repeat(bytes, accepted.clone()));
 
         let path = folder.path().join("net.toml");
-        fs::write(&path, filled(&ports, RULES))?;
+        let own = own.map(|port| {
+            format!("[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"http\"\n")
+        });
+        fs::write(&path, filled(&ports, RULES) + &own.unwrap_or_default())?;
         let names = Arc::<Names>::default();
         let audit = Audit::file(&folder.path().join("network.jsonl"))?;
         let options = Options { settings: file::read(&path)?, names: Some(names.clone()), audit, key: None, cassette: None };
@@ -160,7 +170,7 @@ impl Outside {
     }
 
     /// Where state, audit and rules are.
-    pub fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 

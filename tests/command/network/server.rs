@@ -1,155 +1,68 @@
-//! Servers on this machine, and a Dormouse whose sandboxes reach them by the rules below.
-//!
-//! Names that end with `.test` lead to 127.0.0.1; all others are unknown.
+//! A server on this machine that speaks HTTP by hand, so that it can also break off; and sandboxes that reach it, beside the servers of
+//! `outside`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
-use std::{fs, thread};
 
-use async_trait::async_trait;
-use dormouse::network::NetworkGrant;
+use dormouse::PersistentSandbox;
 use dormouse::sandbox::{Name, Owner};
 use dormouse::sandboxes::{Asked, CommandLine};
-use dormouse::{Dormouse, PersistentSandbox, Resolve};
-use dormouse_egress::{Audit, Gate, Options, Outside, file};
+use dormouse_tests::outside::Outside;
 use dormouse_tests::{lasting, sandbox};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use tempfile::TempDir;
 
-/// The secret of `api.test`. Nothing but the server may ever see it.
-pub(crate) const SECRET: &str = "key-0123456789-of-the-operator";
-
-/// What sandboxes may reach, with ports in the place of their names.
-const RULES: &str = r#"
-trust = ["ca.pem"]
-[[profile.default.allow]]
-host = "127.0.0.1"
-port = $HTTP
-protocol = "http"
-[[profile.default.allow]]
-host = "other.test"
-port = $HTTP
-protocol = "http"
-methods = ["GET"]
-paths = ["/echo"]
-addresses = ["127.0.0.0/8"]
-[[profile.default.allow]]
-host = "api.test"
-port = $HTTPS
-addresses = ["127.0.0.0/8"]
-[[profile.default.allow]]
-host = "self.test"
-port = $SELF
-addresses = ["127.0.0.0/8"]
-[[profile.default.allow]]
-host = "127.0.0.1"
-port = 1
-protocol = "http"
-[[profile.default.allow]]
-host = "none.invalid"
-protocol = "http"
-[secret.API_KEY]
-file = "key"
-hosts = ["api.test"]
-[budget]
-requests = 10000
-bytes_in = "512 MiB"
-"#;
-
-/// Looks names up, and notes them.
-#[derive(Debug, Default)]
-struct Names(Mutex<Vec<String>>);
-
-#[async_trait]
-impl Resolve for Names {
-    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        self.0.lock().unwrap().push(name.to_owned());
-        match name.ends_with(".test") {
-            true => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
-            false => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-}
-
-/// What servers have seen.
+/// What the server has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     accepted: AtomicUsize,
     /// Connections whose other side has ended before they did.
     left: AtomicUsize,
+    /// First lines of requests.
     pub(crate) requests: Mutex<Vec<String>>,
 }
 
-/// Servers, and sandboxes.
+/// The server, and sandboxes that reach it.
 pub(crate) struct World {
-    pub(crate) dormouse: Dormouse,
+    pub(crate) outside: Outside,
     pub(crate) seen: Arc<Seen>,
-    pub(crate) http: u16,
-    https: u16,
-    own: u16,
-    names: Arc<Names>,
-    _folder: TempDir,
+    pub(crate) port: u16,
 }
 
 impl World {
-    /// Starts all of it; `connected`: sandboxes have the network.
-    pub(crate) fn new(connected: bool) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+    /// Starts all of it.
+    pub(crate) fn new() -> Self {
         let seen = Arc::<Seen>::default();
-        let authority = Authority::new();
-        fs::write(path("ca.pem"), &authority.pem).unwrap();
-        fs::write(path("key"), SECRET).unwrap();
-        fs::set_permissions(path("key"), fs::Permissions::from_mode(0o600)).unwrap();
-        let http = listen(&seen, None);
-        let https = listen(&seen, Some(authority.server("api.test")));
-        let own = listen(&seen, Some(self_signed("self.test")));
-        let ports = [("$HTTPS", https), ("$HTTP", http), ("$SELF", own)];
-        let rules =
-            ports.iter().fold(RULES.to_owned(), |text, (name, port)| text.replace(name, &port.to_string()));
-        fs::write(path("net.toml"), rules).unwrap();
-        let names = Arc::<Names>::default();
-        let dormouse = lasting::open(&path("state"));
-        let settings = file::read(&path("net.toml")).unwrap();
-        let audit = Audit::file(&path("network.jsonl")).unwrap();
-        let options = Options { settings, names: Some(names.clone()), audit, key: None, cassette: None };
-        let gate = sandbox::wait(Gate::open(options)).unwrap();
-        if connected {
-            let usual = Some(NetworkGrant::default());
-            dormouse.runtime().set_network(Arc::new(Outside::new(gate)), usual);
-        }
-        Self { dormouse, seen, http, https, own, names, _folder: folder }
+        let port = listen(&seen);
+        Self { outside: Outside::beside(port), seen, port }
     }
 
     /// A sandbox with variables for the addresses of the servers.
     pub(crate) fn sandbox(&self, name: &str) -> PersistentSandbox {
-        let kept = lasting::named(&self.dormouse, name);
-        let Self { http, https, own, .. } = self;
-        let line = format!(
-            "U=http://127.0.0.1:{http} S=https://api.test:{https} SELF=https://self.test:{own} OTHER=http://other.test:{http}"
-        );
-        assert_eq!(run(&kept, &line), (0, String::new(), String::new()));
-        kept
+        self.named(lasting::named(&self.outside.dormouse, name))
     }
 
     /// A sandbox with so many bytes of memory.
     pub(crate) fn sandbox_of(&self, name: &str, memory: u64) -> PersistentSandbox {
-        let mut spec = lasting::sandboxes(&self.dormouse).rules().defaults.clone();
+        let sandboxes = lasting::sandboxes(&self.outside.dormouse);
+        let mut spec = sandboxes.rules().defaults.clone();
         spec.memory = memory;
         let asked = Asked { name: Some(Name::parse(name).unwrap()), spec: Some(spec), ..Asked::default() };
-        sandbox::wait(lasting::sandboxes(&self.dormouse).create(&Owner::local(), asked)).unwrap();
+        sandbox::wait(sandboxes.create(&Owner::local(), asked)).unwrap();
         self.sandbox(name)
     }
 
-    /// Names that were looked up.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.names.0.lock().unwrap().clone()
+    /// A sandbox that knows where the servers are.
+    pub(crate) fn named(&self, kept: PersistentSandbox) -> PersistentSandbox {
+        let line = format!(
+            "U=http://127.0.0.1:{} S=https://api.test:$HTTPS SELF=https://self.test:$SELF READ=http://read.test:$HTTP \
+             GONE=http://gone.test:$GONE",
+            self.port
+        );
+        assert_eq!(run(&kept, &self.outside.code(&line)), (0, String::new(), String::new()));
+        kept
     }
 }
 
@@ -178,35 +91,28 @@ pub(crate) fn run(kept: &PersistentSandbox, line: &str) -> (i32, String, String)
     (outcome.exit_code(), outcome.stdout.text, outcome.stderr.text)
 }
 
-fn listen(seen: &Arc<Seen>, tls: Option<Arc<ServerConfig>>) -> u16 {
+/// Serves on a port of its own.
+fn listen(seen: &Arc<Seen>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let seen = seen.clone();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let (seen, tls) = (seen.clone(), tls.clone());
-            thread::spawn(move || accepted(stream, tls, &seen));
+            let seen = seen.clone();
+            thread::spawn(move || {
+                seen.accepted.fetch_add(1, Ordering::SeqCst);
+                if serve(stream, &seen).is_err() {
+                    seen.left.fetch_add(1, Ordering::SeqCst);
+                }
+            });
         }
     });
     port
 }
 
-fn accepted(stream: TcpStream, tls: Option<Arc<ServerConfig>>, seen: &Seen) {
-    seen.accepted.fetch_add(1, Ordering::SeqCst);
-    let served = match tls {
-        None => serve(BufReader::new(stream), seen),
-        Some(config) => {
-            let connection = ServerConnection::new(config).unwrap();
-            serve(BufReader::new(StreamOwned::new(connection, stream)), seen)
-        }
-    };
-    if served.is_err() {
-        seen.left.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 /// Answers requests until the other side ends the connection. The error: it has ended it in the middle.
-fn serve<S: Read + Write>(mut stream: BufReader<S>, seen: &Seen) -> io::Result<()> {
+fn serve(stream: TcpStream, seen: &Seen) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
     loop {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -252,7 +158,7 @@ fn answer(
             let rest = target.splitn(4, '/').nth(3).unwrap_or_default();
             whole(named(status), &format!("Location: /{rest}\r\n"), b"moved\n")
         }
-        ["far", port] => whole("302 Found", &format!("Location: http://other.test:{port}/echo\r\n"), b""),
+        ["far", port] => whole("302 Found", &format!("Location: http://read.test:{port}/echo\r\n"), b""),
         ["cookies"] => {
             let set =
                 "Set-Cookie: a=1; Path=/\r\nSet-Cookie: b=2; HttpOnly\r\nSet-Cookie: c=3; Path=/deep\r\n";
@@ -324,41 +230,4 @@ fn named(status: &str) -> &str {
         "503" => "503 Service Unavailable",
         _ => "200 OK",
     }
-}
-
-/// Who signs the certificate of `api.test`.
-struct Authority {
-    pem: String,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let pem = params.self_signed(&key).unwrap().pem();
-        Self { pem, issuer: Issuer::new(params, key) }
-    }
-
-    fn server(&self, name: &str) -> Arc<ServerConfig> {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        config(&params.signed_by(&key, &self.issuer).unwrap(), &key)
-    }
-}
-
-fn self_signed(name: &str) -> Arc<ServerConfig> {
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    config(&params.self_signed(&key).unwrap(), &key)
-}
-
-fn config(certificate: &rcgen::Certificate, key: &KeyPair) -> Arc<ServerConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let chain = vec![certificate.der().clone()];
-    Arc::new(builder.with_no_client_auth().with_single_cert(chain, key).unwrap())
 }
