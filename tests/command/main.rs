@@ -1,7 +1,9 @@
-//! Command lines in sandboxes: what lasts, what programs are told, jobs, packages, and the list of commands in the documents.
+//! Command lines in sandboxes: what lasts, what programs are told, jobs, packages, the network, and the list of
+//! commands in the documents.
 
 mod descriptors;
 mod list;
+mod network;
 mod programs;
 mod signals;
 

@@ -384,18 +384,6 @@ fn what_is_more_than_a_program_can_be_given_is_refused_by_it_alone() {
     });
 }
 
-/// What needs a network says that there is none.
-#[test]
-fn commands_for_a_network_say_that_there_is_none() {
-    in_a_sandbox(|kept| {
-        for command in ["curl -s", "wget -q"] {
-            let (status, errors) = failure(kept, &format!("{command} https://example.com/a"));
-            assert!(status != 0 && errors.contains("no network in this sandbox"), "{errors}");
-            assert!(!errors.contains("http_client"), "{errors}");
-        }
-    });
-}
-
 /// What is disowned ends with its command line, which is told; what has ended before is not.
 #[test]
 fn a_disowned_job_that_is_ended_is_told() {

@@ -14,9 +14,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse::network::NetworkGrant;
 use dormouse::sandbox::{Handle, Owner, SandboxSpec, SpecMount};
 use dormouse::sandboxes::{Asked, CommandLine};
 use dormouse::{Access, Dormouse, GuestPath};
+use dormouse_egress::{Audit, Gate, Options, Outside, file};
 use dormouse_git::{Allowed, Credential, Remotes};
 use dormouse_tests::{binary, lasting, sandbox};
 
@@ -72,6 +74,22 @@ impl Desk {
         let asked = Asked { name: Some("desk".parse_name()), spec: Some(spec), ..Asked::default() };
         sandbox::wait(lasting::sandboxes(&dormouse).create(&Owner::local(), asked)).unwrap();
         Self { dormouse, folder }
+    }
+
+    /// With a network in which it reaches these ports of this machine by http.
+    fn with_network(allowed: Vec<Allowed>, ports: &[u16]) -> Self {
+        let desk = Self::with(allowed);
+        let rule = |port: &u16| {
+            format!("[[profile.default.allow]]\nhost = \"127.0.0.1\"\nprotocol = \"http\"\nport = {port}\n")
+        };
+        let settings =
+            file::parse(&ports.iter().map(rule).collect::<String>(), &desk.folder.path().join("net.toml"));
+        let audit = Audit::file(&desk.folder.path().join("network.jsonl")).unwrap();
+        let options = Options { settings: settings.unwrap(), names: None, audit, key: None, cassette: None };
+        let gate = sandbox::wait(Gate::open(options)).unwrap();
+        let usual = Some(NetworkGrant::default());
+        desk.dormouse.runtime().set_network(Arc::new(Outside::new(gate)), usual);
+        desk
     }
 
     /// The folder that both see, as this machine sees it.

@@ -133,6 +133,54 @@ fn git_05_what_is_not_allowed_is_not_asked_for() {
     assert!(desk.run("git-remote-http git-upload-pack get http://h/x").err.contains("usage"));
 }
 
+/// Without `--allow-git`, over the sandbox's own network: the user and the password of an address are its own.
+#[test]
+fn clones_fetches_and_pushes_over_the_network_of_the_sandbox() {
+    if !has_git("clones_fetches_and_pushes_over_the_network_of_the_sandbox") {
+        return;
+    }
+    let (folder, bare) = served();
+    let server = Server::start(folder.path(), Some(HEADER));
+    let (open, port) = (Server::start(folder.path(), None), |server: &Server| {
+        server.url.rsplit(':').next().unwrap().parse::<u16>().unwrap()
+    });
+    // Another address is allowed for git, which changes nothing here.
+    let other = vec![allowed("https://git.example/team/", None)];
+    let desk = Desk::with_network(other, &[port(&server), port(&open)]);
+    let url = format!("{}/team/r.git", server.url).replace("http://", &format!("http://{SECRET}@"));
+    let said = desk.run(&format!("git clone {url}"));
+    assert_eq!((said.status, said.err.as_str()), (0, "Cloning into 'r'...\n"), "{said:?}");
+    assert_eq!(desk.text("cd r && git log --format=%H"), real_text(&bare, "git log --format=%H main"));
+    desk.text(&format!("git clone -q --depth 1 --branch side {url} shallow"));
+    real_text(
+        &folder.path().join("work"),
+        "echo four > four; git add -A; git commit -q -m four; git push -q ../team/r.git main",
+    );
+    assert!(desk.text("cd r && git pull --ff-only").contains(" four | 1 +\n"));
+    let pushed = desk.run("cd r && git checkout -q -b ours && head -c 300000 /dev/urandom > five && git add five && git commit -q -m five && git push -u origin ours");
+    assert_eq!(pushed.status, 0, "{pushed:?}");
+    assert_eq!(real_text(&bare, "git log -1 --format=%s ours; git fsck --strict 2>/dev/null"), "five\n");
+    assert!(server.seen().authorizations.iter().all(|shown| shown.as_deref() == Some(HEADER)));
+    // A repository that has moved is asked for at its new place.
+    desk.text(&format!("git clone -q {}/moved/team/r.git moved && cd moved && git fetch", open.url));
+    for (address, why) in [
+        (
+            format!("{}/team/r.git", server.url),
+            "asks for a credential, or refuses the one of the address (HTTP 401)",
+        ),
+        (format!("{}/team/none.git", open.url), "repository not found (HTTP 404)"),
+        (format!("{}/page/r.git", open.url), "does not speak git's smart protocol"),
+        (
+            "https://git.example.com/r.git".into(),
+            "--allow-git lists those that are allowed; no rule allows the host",
+        ),
+    ] {
+        let said = desk.run(&format!("git clone '{address}' x"));
+        assert!(said.status == 128 && said.err.contains(why), "{address}: {said:?}");
+        assert!(!said.err.contains("pass-0123"), "{said:?}");
+    }
+}
+
 #[test]
 fn git_06_a_server_that_is_silent_or_never_ends_costs_a_bounded_share() {
     if !has_git("git_06_a_server_that_is_silent_or_never_ends_costs_a_bounded_share") {

@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -93,6 +92,16 @@ impl Outside {
         sandbox::wait(Self::start(more, rules)).expect("servers on 127.0.0.1")
     }
 
+    /// The same, and a rule for a server of the test's own, by http at a port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// As [`Outside::new`].
+    pub fn beside(port: u16) -> Self {
+        let rule =
+            format!("[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"http\"\n");
+        Self::with(&[], &rule)
+    }
+
     async fn start(more: &[(&'static str, u16)], rules: &str) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let accepted = Arc::<AtomicUsize>::default();
@@ -169,7 +178,7 @@ impl Outside {
     }
 
     /// Where state, audit and rules are.
-    pub fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 

@@ -104,20 +104,35 @@ impl Asked<'_> {
         let method = if self.sent.is_some() { "POST" } else { "GET" };
         let request = Request { method, url, headers: &headers, body: self.sent.is_some() };
         let exchange = Exchange::begin(&request)?;
+        let mut head = None;
         let mut rest = self.sent.unwrap_or_default();
-        while !rest.is_empty() {
-            match waited(&exchange, false, |exchange| {
-                Ok(Some(exchange.send(rest)?).filter(|count| *count > 0))
-            }) {
-                Ok(count) => rest = &rest[count..],
-                // The server has answered already, or the answer says why not.
-                Err(_) => break,
+        while !rest.is_empty() && head.is_none() {
+            // A server that has answered does not read on.
+            let step = waited(&exchange, true, |exchange| match exchange.send(rest)? {
+                0 => Ok(exchange.response()?.map(Step::Answered)),
+                count => Ok(Some(Step::Sent(count))),
+            });
+            match step {
+                Ok(Step::Sent(count)) => rest = &rest[count..],
+                Ok(Step::Answered(early)) => head = Some(early),
+                // The answer says why.
+                Err(problem) if problem.trouble == Trouble::Closed => break,
+                Err(problem) => return Err(problem.into()),
             }
         }
         exchange.finish();
-        let head = waited(&exchange, true, Exchange::response)?;
+        let head = match head {
+            Some(head) => head,
+            None => waited(&exchange, false, Exchange::response)?,
+        };
         Ok((exchange, head))
     }
+}
+
+/// What comes of an attempt to send.
+enum Step {
+    Sent(usize),
+    Answered(Head),
 }
 
 impl Answer {
@@ -144,7 +159,7 @@ impl Answer {
 impl Read for Answer {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.place == self.held.len() && !self.is_over {
-            let piece = waited(&self.exchange, true, Exchange::receive);
+            let piece = waited(&self.exchange, false, Exchange::receive);
             self.held = piece.map_err(|problem| io::Error::other(problem.text))?;
             (self.place, self.is_over) = (0, self.held.is_empty());
         }
@@ -159,7 +174,7 @@ impl Read for Answer {
 /// Tries until there is something, but no longer than a server may be silent.
 fn waited<T>(
     exchange: &Exchange,
-    reads: bool,
+    writes: bool,
     mut step: impl FnMut(&Exchange) -> Result<Option<T>, Problem>,
 ) -> Result<T, Problem> {
     let begun = Instant::now();
@@ -172,7 +187,7 @@ fn waited<T>(
             let text = format!("the server was silent for {} s", SILENCE.as_secs());
             return Err(Problem { trouble: Trouble::TimedOut, text });
         }
-        let interest = Interest { connection: exchange.number(), reads, writes: !reads };
+        let interest = Interest { connection: exchange.number(), reads: true, writes };
         net::wait(&[interest], u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
     }
 }

@@ -83,6 +83,11 @@ Around it:
   -V, --version                  say what this is
   -h, --help                     say this
 
-Taken, but the host decides: -k, --insecure, --cacert <file>, --capath <folder>, --tlsv1.2 and the like, -4, -6, --http1.1 and the like.
-There is no progress meter, so -#, --progress-bar and --no-progress-meter change nothing.
+Taken, though the host decides:
+  -k, --insecure, --cacert <file>, --capath <folder>  the host checks certificates, always
+      --tlsv1.2, --tls-max <version>, --ciphers <list>  the host speaks TLS
+  -4, --ipv4, -6, --ipv6, --http1.1, --http2  the host connects, by HTTP/1.1
+  -N, --no-buffer                what comes is written at once, always
+      --limit-rate <speed>       nothing is slowed down
+  -#, --progress-bar, --no-progress-meter  there is no progress meter
 ";

@@ -220,7 +220,7 @@ fn letters(word: &str, next: impl FnOnce() -> Option<String>, all: &mut Vec<Word
             all.push(Word::Option(given(known, Some(value), true, word)?));
             return Ok(());
         }
-        // Of the two, the letter is the one that switches off.
+        // `-N` is short for `--no-buffer`.
         let on = letter != 'N';
         all.push(Word::Option(given(known, None, on, word)?));
     }

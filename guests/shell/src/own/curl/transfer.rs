@@ -1,5 +1,6 @@
 //! One address: requests, as far as redirects lead, and the answer's way to where it belongs.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -274,30 +275,33 @@ impl Transfer<'_> {
             let name = url.name().map(str::to_owned);
             name.ok_or_else(|| Failure::new(WRITE, "Remote file name has no length"))
         };
-        let output = match &self.output {
-            None if !self.set.remote_names => return Ok(Sink::output()),
-            None | Some(Output::Remote) => remote()?,
-            Some(Output::Named(name)) => name.clone(),
+        let sink = match &self.output {
+            None if !self.set.remote_names => Sink::output(),
+            None | Some(Output::Remote) => self.named(&remote()?),
+            Some(Output::Named(name)) => self.named(name),
         };
-        let name = match &self.set.output_folder {
-            Some(folder) if output != "-" => format!("{folder}/{output}"),
-            _ => output,
-        };
-        let sink = Sink::named(&name, self.desk);
-        let Some(path) = sink.file() else { return Ok(sink) };
+        let path = sink.file();
         if self.set.create_folders
-            && let Some(folder) = path.parent()
+            && let Some(folder) = path.and_then(Path::parent)
         {
             self.desk.fs.mkdir(folder, true).await?;
         }
-        let start = match self.set.resume.as_deref() {
-            None => 0,
-            Some("-") => self.desk.fs.stat(path).await.map_or(0, |found| found.size),
-            Some(number) => number
+        let start = match (self.set.resume.as_deref(), path) {
+            (None, _) | (Some("-"), None) => 0,
+            (Some("-"), Some(path)) => self.desk.fs.stat(path).await.map_or(0, |found| found.size),
+            (Some(number), _) => number
                 .parse()
                 .map_err(|_| Failure::usage("option -C: expected a proper numerical parameter"))?,
         };
         Ok(sink.behind(start))
+    }
+
+    /// A file in the folder for files.
+    fn named(&self, name: &str) -> Sink {
+        match &self.set.output_folder {
+            Some(folder) if name != "-" => Sink::named(&format!("{folder}/{name}"), self.desk),
+            _ => Sink::named(name, self.desk),
+        }
     }
 }
 

@@ -32,6 +32,8 @@ impl From<Problem> for Broken {
 pub(in crate::own) struct Talk {
     exchange: Exchange,
     until: Option<Instant>,
+    /// The head, if it came before the body was sent to its end.
+    head: Option<Head>,
     /// Why the body was not sent to its end, if it was not.
     unsent: Option<Problem>,
 }
@@ -43,7 +45,8 @@ impl Talk {
         body: &[u8],
         until: Option<Instant>,
     ) -> Result<Self, Broken> {
-        let mut talk = Self { exchange: Exchange::begin(request)?, until, unsent: None };
+        let exchange = Exchange::begin(request)?;
+        let mut talk = Self { exchange, until, head: None, unsent: None };
         if request.body {
             talk.send(body).await?;
         }
@@ -54,13 +57,24 @@ impl Talk {
     async fn send(&mut self, mut body: &[u8]) -> Result<(), Broken> {
         while !body.is_empty() {
             match self.exchange.send(body) {
-                Ok(0) => self.ready(false).await?,
-                Ok(sent) => body = &body[sent..],
-                // A server that has answered need not read on.
+                Ok(0) => {}
+                Ok(sent) => {
+                    body = &body[sent..];
+                    continue;
+                }
                 Err(problem) => {
                     self.unsent = Some(problem);
                     return Ok(());
                 }
+            }
+            // A server that has refused does not read on.
+            if self.head.is_none() {
+                self.head = self.exchange.response()?;
+            }
+            match &self.head {
+                Some(head) if head.status >= 300 => return Ok(()),
+                Some(_) => self.ready(false, true).await?,
+                None => self.ready(true, true).await?,
             }
         }
         Ok(())
@@ -73,10 +87,13 @@ impl Talk {
 
     /// The head of the answer.
     pub(in crate::own) async fn head(&mut self) -> Result<Head, Broken> {
+        if let Some(head) = self.head.take() {
+            return Ok(head);
+        }
         loop {
             match self.exchange.response() {
                 Ok(Some(head)) => return Ok(head),
-                Ok(None) => self.ready(true).await?,
+                Ok(None) => self.ready(true, false).await?,
                 Err(problem) => {
                     let first = self.unsent.take().filter(|_| problem.trouble == Trouble::Closed);
                     return Err(first.unwrap_or(problem).into());
@@ -90,14 +107,14 @@ impl Talk {
         loop {
             match self.exchange.receive()? {
                 Some(piece) => return Ok(piece),
-                None => self.ready(true).await?,
+                None => self.ready(true, false).await?,
             }
         }
     }
 
     /// Waits a moment, in which the connection may become ready.
-    async fn ready(&self, reads: bool) -> Result<(), Broken> {
-        let wanted = Wanted::new(Interest { connection: self.exchange.number(), reads, writes: !reads });
+    async fn ready(&self, reads: bool, writes: bool) -> Result<(), Broken> {
+        let wanted = Wanted::new(Interest { connection: self.exchange.number(), reads, writes });
         // The reader of a pipe, or a job, first.
         tokio::task::yield_now().await;
         let still = match self.until {

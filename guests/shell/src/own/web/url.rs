@@ -166,12 +166,10 @@ impl Url {
 
     /// Puts text behind the query.
     pub(in crate::own) fn ask(&mut self, more: &str) {
+        let more = escaped(&spaceless(more));
         match &mut self.query {
-            Some(query) if !query.is_empty() => {
-                query.push('&');
-                query.push_str(&escaped(more));
-            }
-            query => *query = Some(escaped(more)),
+            Some(query) if !query.is_empty() => *query = format!("{query}&{more}"),
+            query => *query = Some(more),
         }
     }
 }
@@ -244,7 +242,7 @@ fn escaped(text: &str) -> String {
     percent_encode(bashkit::StreamData::from(text).as_bytes(), none).to_string()
 }
 
-/// A `Location` may have spaces.
+/// Text without spaces and control characters, which servers and users write all the same.
 fn spaceless(text: &str) -> String {
     text.replace(' ', "%20").chars().filter(|letter| !letter.is_control()).collect()
 }

@@ -46,7 +46,12 @@ Get files over http and https, as far as the rules of the sandbox's network allo
   -V, --version                  say what this is
   -h, --help                     say this
 
-Taken, but the host decides: --no-check-certificate, --ca-certificate=FILE, --connect-timeout=SECONDS, -4, -6 and the like.
+Taken, though the host decides:
+      --no-check-certificate, --ca-certificate=FILE  the host checks certificates, always
+      --connect-timeout=SECONDS, --dns-timeout=SECONDS  the host has its own time for this, of 10 seconds
+  -4, --inet4-only, -6, --inet6-only, --no-proxy, --no-hsts  the host connects
+      --limit-rate=SPEED, --progress=TYPE, --show-progress  nothing is slowed down, and no progress shown
+
 Recursion (-r, -m, -p, -k) and comparing times (-N) are not supported. Exit status is 4 where the network fails,
 5 where a certificate is not trusted, 8 where a server refuses.
 ";
