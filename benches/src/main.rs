@@ -8,6 +8,7 @@ mod cluster;
 mod compute;
 mod containers;
 mod driver;
+mod egress;
 mod fresh;
 mod launch;
 mod life;
@@ -59,7 +60,7 @@ use crate::table::Row;
 /// Measures Dormouse beside its alternatives and prints one table.
 #[derive(Parser)]
 struct Arguments {
-    /// Only rows whose id contains this word (fresh, ready, throughput, package, warm, process, compute, idle, mcp, timeout, tools, runs, state, life, shell, docker, cluster, python, ...)
+    /// Only rows whose id contains this word (fresh, ready, throughput, package, warm, process, compute, idle, mcp, timeout, tools, runs, state, life, shell, egress, docker, cluster, python, ...)
     #[arg(long, value_name = "WORD")]
     only: Option<String>,
     /// Rounds in which ours and the peer take turns; slow rows take a part of them
@@ -103,7 +104,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 17] = [
+const GROUPS: [(&str, Group); 18] = [
     ("fresh, ready, throughput", fresh::rows),
     ("package", packages::rows),
     ("warm", warm::rows),
@@ -118,6 +119,7 @@ const GROUPS: [(&str, Group); 17] = [
     ("life", life::rows),
     ("life", parked::rows),
     ("shell", shell::rows),
+    ("egress", egress::rows),
     ("docker", containers::rows),
     ("cluster", cluster::rows),
     ("compute", compute::rows),

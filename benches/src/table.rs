@@ -21,6 +21,8 @@ pub(crate) enum Goal {
     P99AtMost(f64),
     /// Our p50 is at most this share of the peer's.
     Share(f64),
+    /// Our p50 is at most this much more than the peer's, in the row's unit.
+    More(f64),
     /// Our p50 is at most one in this many of the peer's.
     OneIn(f64),
     /// Our p50 is at least this many times the peer's.
@@ -34,16 +36,19 @@ impl Goal {
             Goal::Moonshot(bound) => format!("moonshot ≤ {bound} {unit}"),
             Goal::P99AtMost(bound) => format!("p99 ≤ {bound} {unit}"),
             Goal::Share(share) => format!("≤ {share} ×"),
+            Goal::More(more) => format!("≤ peer + {more} {unit}"),
             Goal::OneIn(parts) => format!("≤ 1/{parts} ×"),
             Goal::Times(times) => format!("≥ {times} ×"),
         }
     }
 
     /// Whether it is reached; none: not known without the peer.
-    fn met(self, ours: &Summary, ratio: Option<f64>) -> Option<bool> {
+    fn met(self, ours: &Summary, peer: Option<f64>) -> Option<bool> {
+        let ratio = peer.filter(|peer| *peer != 0.0).map(|peer| ours.p50 / peer);
         match self {
             Goal::AtMost(bound) | Goal::Moonshot(bound) => Some(ours.p50 <= bound),
             Goal::P99AtMost(bound) => Some(ours.p99 <= bound),
+            Goal::More(more) => peer.map(|peer| ours.p50 <= peer + more),
             Goal::Share(share) => ratio.map(|ratio| ratio <= share),
             Goal::OneIn(parts) => ratio.map(|ratio| ratio * parts <= 1.0),
             Goal::Times(times) => ratio.map(|ratio| ratio >= times),
@@ -105,7 +110,8 @@ impl Row {
 
     fn met(&self) -> String {
         let Ok(ours) = &self.ours else { return "not measured".into() };
-        let word = |goal: &Goal| match goal.met(ours, self.ratio()) {
+        let peer = self.peer.as_ref().and_then(|(_, peer)| peer.as_ref().ok()).map(|peer| peer.p50);
+        let word = |goal: &Goal| match goal.met(ours, peer) {
             Some(true) => "yes",
             Some(false) => "**no**",
             None => "unknown",
@@ -217,6 +223,8 @@ mod tests {
         assert_eq!(row(0.11, Some(1.0), Goal::OneIn(10.0)).met(), "**no**");
         assert_eq!(row(10.0, Some(1.0), Goal::Times(10.0)).met(), "yes");
         assert_eq!(row(0.2, None, Goal::AtMost(0.2)).met(), "yes");
+        assert_eq!(row(10.0, Some(4.0), Goal::More(6.0)).met(), "yes");
+        assert_eq!(row(10.1, Some(4.0), Goal::More(6.0)).met(), "**no**");
     }
 
     #[test]

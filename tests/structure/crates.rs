@@ -25,7 +25,7 @@ const OURS: [(&str, &[&str]); 35] = [
     ("dormouse-docker", &["dormouse-containers", "dormouse-core", "dormouse-files"]),
     ("dormouse-kubernetes", &["dormouse-containers", "dormouse-core"]),
     ("dormouse-egress", &["dormouse-core"]),
-    ("dormouse-http", &["dormouse-core"]),
+    ("dormouse-http", &["dormouse-core", "dormouse-egress"]),
     ("dormouse-git", &["dormouse-core", "dormouse-http"]),
     ("dormouse-models", &["dormouse-core", "dormouse-http"]),
     ("dormouse-packages", &["dormouse-archives", "dormouse-core", "dormouse-http"]),
@@ -80,6 +80,7 @@ const OURS: [(&str, &[&str]); 35] = [
         &[
             "dormouse-containers",
             "dormouse-core",
+            "dormouse-egress",
             "dormouse-files",
             "dormouse-git",
             "dormouse-mcp",
@@ -93,7 +94,10 @@ const OURS: [(&str, &[&str]); 35] = [
             "dormouse-wasm",
         ],
     ),
-    ("dormouse-benches", &["dormouse-sandbox", "dormouse-core", "dormouse-docker", "dormouse-kubernetes"]),
+    (
+        "dormouse-benches",
+        &["dormouse-sandbox", "dormouse-core", "dormouse-docker", "dormouse-egress", "dormouse-kubernetes"],
+    ),
     ("dormouse-examples", &[]),
 ];
 
@@ -154,11 +158,11 @@ const THEIRS: [(&str, &[&str]); 36] = [
             "dormouse-sources",
         ],
     ),
-    ("rustls", &["dormouse-egress", "dormouse-http", "dormouse-tests"]),
+    ("rustls", &["dormouse-benches", "dormouse-egress", "dormouse-http", "dormouse-tests"]),
     // What sandboxes ask of the network is spoken here, over addresses that were checked.
     ("idna", &["dormouse-egress"]),
     ("rustls-native-certs", &["dormouse-egress"]),
-    ("tokio-rustls", &["dormouse-egress", "dormouse-tests"]),
+    ("tokio-rustls", &["dormouse-benches", "dormouse-egress", "dormouse-tests"]),
     ("zeroize", &["dormouse-egress"]),
     ("nodejs-semver", &["dormouse-packages"]),
     ("pep508_rs", &["dormouse-packages"]),

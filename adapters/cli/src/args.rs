@@ -36,7 +36,7 @@ pub(crate) use self::eval::{BoundArgs, EvalArgs};
 pub(crate) use self::git::GitArgs;
 pub(crate) use self::image::ImageArgs;
 pub(crate) use self::model::ModelArgs;
-pub(crate) use self::net::{NetCheckArgs, NetCommand};
+pub(crate) use self::net::{NetCheckArgs, NetCommand, NetLearnArgs};
 pub(crate) use self::network::NetworkArgs;
 pub(crate) use self::packages::PackageArgs;
 pub(crate) use self::quota::QuotaArgs;

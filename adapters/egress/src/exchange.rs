@@ -28,7 +28,6 @@ use crate::upstream::{Body, Place, Wire, broken};
 
 /// Time from a request to the head of its answer, connecting included.
 const HEAD: Duration = Duration::from_secs(120);
-
 /// Longest body of a request that is recorded or recognised, in bytes.
 const MAX_RECORDED: usize = 64 << 20;
 
@@ -41,7 +40,7 @@ struct Ready {
     /// What it asks for, if it is to become a WebSocket.
     handshake: Option<Handshake>,
     /// What it is recognised by, where there is a recording.
-    asked: Option<Written>,
+    written: Option<Written>,
 }
 
 /// An answer whose head has come.
@@ -131,9 +130,9 @@ impl Door {
         let mut ready = self.ready(&view, request, target, is_stream, note).await?;
         let place = ready.place.clone();
         let mut tape = None;
-        if let (Some(cassette), Some(asked)) = (&self.gate().cassette, ready.asked.take()) {
+        if let (Some(cassette), Some(written)) = (&self.gate().cassette, ready.written.take()) {
             let body = whole(ready.request.body_mut(), self.until(HEAD)).await?;
-            match cassette.meet(&asked, &body)? {
+            match cassette.meet(&written, &body)? {
                 Met::Recorded(taken) => tape = Some(taken),
                 Met::Replayed(replayed) => {
                     note.replayed();
@@ -214,7 +213,7 @@ impl Door {
         if websocket && self.gate().is_played() {
             return Err(missing("a WebSocket"));
         }
-        let asked = (self.gate().cassette.is_some() && !websocket)
+        let written = (self.gate().cassette.is_some() && !websocket)
             .then(|| Written::of(method, target, &uri, &headers, view.placeholders()));
         let length = message::head(&uri, &mut headers)?;
         message::strip(&mut headers);
@@ -255,7 +254,7 @@ impl Door {
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
         let place = view.place(host, rule);
-        Ok(Ready { request, place, washer, handshake, asked })
+        Ok(Ready { request, place, washer, handshake, written })
     }
 
     /// Sends over a kept connection or a new one.

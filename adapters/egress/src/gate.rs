@@ -19,7 +19,7 @@ use crate::policy::{Grant, Protocol, Rule};
 use crate::reason::{Reason, Refusal};
 use crate::resolve::System;
 use crate::secrets::{Current, Filling, Forms, Secret, Vault, Washer, forms_of};
-use crate::upstream::{Dialer, Kept, Place, Wire};
+use crate::upstream::{Dialer, Kept, Memory, Place, Wire};
 use crate::usage::Tally;
 
 /// What a gate is made of.
@@ -65,6 +65,11 @@ impl Gate {
     /// # Errors
     /// `args_invalid` for a secret whose value cannot be had, by its name; `internal` without randomness.
     pub async fn open(options: Options) -> Result<Arc<Self>> {
+        Self::over(options, None).await
+    }
+
+    /// The same, with servers in memory in place of the network.
+    pub(crate) async fn over(options: Options, memory: Option<Memory>) -> Result<Arc<Self>> {
         let Options { settings, names, audit, key, cassette } = options;
         let key = match key {
             Some(key) => Zeroizing::new(key),
@@ -82,7 +87,7 @@ impl Gate {
         } else {
             Vault::load(secrets, key).await?
         };
-        let dialer = Arc::new(Dialer::new(names, settings.trust.clone()));
+        let dialer = Arc::new(Dialer::new(names, settings.trust.clone(), memory));
         let process = Arc::new(Purse::new("the process", settings.budgets.process));
         let state = State { settings: Arc::new(settings), vault, dialer };
         Ok(Arc::new(Self {

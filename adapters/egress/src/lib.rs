@@ -16,7 +16,7 @@
 //! | the rule that allows it, or what was lacking | [`policy`], `reason`: [`Refusal`] |
 //! | placeholders become values, values become stars | [`secrets`] |
 //! | what is written down before it leaves, and after | `note`, `audit`: [`Audit`] |
-//! | a name becomes addresses that were checked | `resolve`: [`System`]; [`address`] |
+//! | a name becomes addresses that were checked | `resolve`: [`System`]; [`Outer`] for other clients of this process; [`address`] |
 //! | TLS, and connections that are kept | `upstream` |
 //! | answers that are written down, and given again | `cassette`: [`Cassette`] |
 //! | bodies out and back, counted | `body`, `answer` |
@@ -60,6 +60,8 @@ mod door;
 mod exchange;
 pub mod file;
 pub mod flags;
+#[doc(hidden)]
+pub mod fuzz;
 mod gate;
 pub mod host;
 mod learn;
@@ -92,7 +94,7 @@ pub use learn::{Filter, Learned};
 pub use outside::Outside;
 pub use policy::{Grant, Wanted};
 pub use reason::{Reason, Refusal};
-pub use resolve::System;
+pub use resolve::{Outer, System};
 pub use streams::Opened;
 pub use upstream::Body;
 pub use watched::Watched;

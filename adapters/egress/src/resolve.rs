@@ -87,6 +87,41 @@ pub(crate) async fn checked(
     Ok(all)
 }
 
+/// Looks names up for clients of this process itself. A name that the operator wrote has whatever addresses it has; one that somebody
+/// else wrote, such as an index or a document, has public ones or none.
+#[derive(Debug)]
+pub struct Outer {
+    names: Arc<dyn Resolve>,
+    named: Vec<Host>,
+}
+
+impl Outer {
+    /// Of somebody who looks names up (none: the system), and the hosts that the operator wrote.
+    pub fn new(names: Option<Arc<dyn Resolve>>, named: impl IntoIterator<Item: AsRef<str>>) -> Self {
+        let names = names.unwrap_or_else(|| Arc::new(System::default()));
+        Self { names, named: named.into_iter().filter_map(|host| Host::parse(host.as_ref())).collect() }
+    }
+}
+
+#[async_trait]
+impl Resolve for Outer {
+    /// Fails with a [`Refusal`] as its cause where an address is not public.
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let host = Host::parse(name).ok_or(io::ErrorKind::InvalidInput)?;
+        if self.named.contains(&host) {
+            return self.names.resolve(name).await;
+        }
+        checked(&*self.names, &host, &[]).await.map_err(|refusal| {
+            let kind = match refusal.reason {
+                Reason::Address => io::ErrorKind::PermissionDenied,
+                Reason::TimedOut => io::ErrorKind::TimedOut,
+                _ => io::ErrorKind::NotFound,
+            };
+            io::Error::new(kind, refusal)
+        })
+    }
+}
+
 /// Addresses of one name that are tried.
 const MOST: usize = 8;
 
@@ -152,6 +187,27 @@ mod tests {
         let turns = Turns(vec![Some(vec!["1.1.1.1"]), Some(vec!["10.0.0.1"])], AtomicUsize::new(0));
         assert!(found(&turns, &[]).await.is_ok());
         assert_eq!(found(&turns, &[]).await, inner);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn net_04_a_name_that_the_operator_did_not_write_has_public_addresses_or_none() {
+        let outer = |all: &[&'static str]| {
+            let names = Turns(vec![Some(all.to_vec())], AtomicUsize::new(0));
+            Outer::new(Some(Arc::new(names)), ["Index.corp.test", "10.0.0.1"])
+        };
+        assert_eq!(outer(&["10.0.0.7"]).resolve("index.corp.test").await.unwrap().len(), 1);
+        assert_eq!(outer(&["1.1.1.1"]).resolve("files.test").await.unwrap().len(), 1);
+        for inner in [&["10.0.0.7"][..], &["1.1.1.1", "169.254.169.254"], &["::ffff:127.0.0.1"]] {
+            let error = outer(inner).resolve("files.test").await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{inner:?}");
+            let refusal = error.get_ref().and_then(|error| error.downcast_ref::<Refusal>());
+            assert_eq!(refusal.unwrap().reason, Reason::Address);
+        }
+        assert_eq!(outer(&[]).resolve("files.test").await.unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(outer(&["1.1.1.1"]).resolve("127.1").await.is_err());
+        let system = Outer::new(None, ["localhost"]);
+        assert!(system.resolve("localhost").await.unwrap().iter().all(IpAddr::is_loopback));
+        assert!(Outer::new(None, ["other.test"]).resolve("localhost").await.is_err());
     }
 
     #[tokio::test(start_paused = true)]

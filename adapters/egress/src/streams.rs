@@ -239,7 +239,7 @@ impl Opened {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
             let dialer = self.door.0.way.view().state.dialer.clone();
-            let (server, address) = dialer.dial(place).await?;
+            let (server, address) = dialer.reach(place).await?;
             note.address = Some(address);
             carry(&self.door, &mut note, (place, false), stream, server, None).await
         };

@@ -1,6 +1,6 @@
 //! The way out: checked addresses are dialled, TLS is spoken with the system's roots, and connections are kept for one sandbox.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
@@ -50,9 +50,13 @@ pub(crate) struct Place {
     pub(crate) trust: u64,
 }
 
+/// In place of the network, for a fuzz target: a server in memory for each place.
+pub(crate) type Memory = Arc<dyn Fn(&Place) -> DuplexStream + Send + Sync>;
+
 /// Dials for the whole process.
 pub(crate) struct Dialer {
     names: Arc<dyn Resolve>,
+    memory: Option<Memory>,
     trust: Vec<CertificateDer<'static>>,
     /// Another for other authorities.
     pub(crate) number: u64,
@@ -61,7 +65,7 @@ pub(crate) struct Dialer {
 }
 
 /// What bytes go through.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection that speaks HTTP. It ends when this is dropped.
@@ -78,8 +82,12 @@ impl Drop for Wire {
 }
 
 impl Dialer {
-    pub(crate) fn new(names: Arc<dyn Resolve>, trust: Vec<CertificateDer<'static>>) -> Self {
-        Self { names, trust, number: 0, tls: OnceLock::new() }
+    pub(crate) fn new(
+        names: Arc<dyn Resolve>,
+        trust: Vec<CertificateDer<'static>>,
+        memory: Option<Memory>,
+    ) -> Self {
+        Self { names, memory, trust, number: 0, tls: OnceLock::new() }
     }
 
     /// One that trusts these authorities: the same, if they are the same.
@@ -87,14 +95,15 @@ impl Dialer {
         if self.trust == trust {
             return self.clone();
         }
-        Arc::new(Self { number: self.number + 1, ..Self::new(self.names.clone(), trust.to_vec()) })
+        let new = Self::new(self.names.clone(), trust.to_vec(), self.memory.clone());
+        Arc::new(Self { number: self.number + 1, ..new })
     }
 
     /// A stream to a checked address.
     ///
     /// # Errors
     /// As [`resolve::checked`]; `refused` and `timed_out`.
-    pub(crate) async fn dial(&self, place: &Place) -> Result<(TcpStream, IpAddr), Refusal> {
+    async fn dial(&self, place: &Place) -> Result<(TcpStream, IpAddr), Refusal> {
         let Place { host, port, named, .. } = place;
         let addresses = resolve::checked(&*self.names, host, named).await?;
         let dialling = async {
@@ -118,17 +127,29 @@ impl Dialer {
         tokio::time::timeout(CONNECT, dialling).await.unwrap_or_else(|_| Err(slow(host)))
     }
 
-    /// A new connection that speaks HTTP.
+    /// A stream to a checked address, over TLS where that is spoken.
     ///
     /// # Errors
-    /// As [`Dialer::dial`]; `untrusted` and `reset`.
-    pub(crate) async fn connect(&self, place: &Place) -> Result<Wire, Refusal> {
+    /// As [`resolve::checked`]; `refused`, `timed_out`, `untrusted` and `reset`.
+    pub(crate) async fn reach(&self, place: &Place) -> Result<(Box<dyn Stream>, IpAddr), Refusal> {
+        if let Some(memory) = &self.memory {
+            return Ok((Box::new(memory(place)), Ipv4Addr::LOCALHOST.into()));
+        }
         let (stream, address) = self.dial(place).await?;
         let stream: Box<dyn Stream> = if place.protocol == Protocol::Https {
             Box::new(self.secure(stream, &place.host).await?)
         } else {
             Box::new(stream)
         };
+        Ok((stream, address))
+    }
+
+    /// A new connection that speaks HTTP.
+    ///
+    /// # Errors
+    /// As [`Dialer::reach`].
+    pub(crate) async fn connect(&self, place: &Place) -> Result<Wire, Refusal> {
+        let (stream, address) = self.reach(place).await?;
         let mut builder = http1::Builder::new();
         builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
         let (sender, connection) =

@@ -77,7 +77,9 @@ struct Ask<'a> {
 
 impl Source {
     pub(crate) fn new(settings: &Settings) -> Result<Self> {
-        let builder = dormouse_http::client(settings.names.as_ref())
+        // An index's own address is the operator's; where its pages lead is not.
+        let named = [&settings.pip, &settings.npm].into_iter().flatten().map(Index::host);
+        let builder = dormouse_http::outer_client(settings.names.as_ref(), named)
             .connect_timeout(settings.stall)
             .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
         let local =
@@ -247,6 +249,7 @@ impl Source {
         }
         match timeout(self.stall, request.send()).await {
             Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) if dormouse_http::led_inside(&error) => Err(Failed::Final(elsewhere(ask.index))),
             Ok(Err(error)) => {
                 let told = if error.is_connect() { "cannot be reached" } else { "broke the connection" };
                 let host = ask.index.host();
@@ -310,7 +313,8 @@ fn led(ask: &Ask<'_>, from: &Url, response: &Response) -> Result<Url> {
 }
 
 /// Whether an index may lead there: a name (not an address in numbers, which could be of the inner network), and no
-/// less protected than where it comes from. The index's own host always.
+/// less protected than where it comes from. The index's own host always. That a name leads to the public internet is seen when it is
+/// looked up.
 pub(crate) fn reachable(index: &Index, from: &Url, target: &Url) -> Result<()> {
     let web = matches!(target.scheme(), "http" | "https") && target.has_host();
     let lower = from.scheme() == "https" && target.scheme() == "http";

@@ -1,15 +1,43 @@
-//! `dormouse net`: what the rules of the network say.
+//! `dormouse net`: what the rules of the network say, and rules out of what was done.
 
-use dormouse::{Error, Result};
-use dormouse_egress::{Settings, Verdict, file, flags};
+use std::fs::File;
+use std::io::BufReader;
 
-use crate::args::{NetCheckArgs, NetCommand};
+use dormouse::{Error, ErrorCode, Result};
+use dormouse_egress::{Filter, Learned, Settings, Verdict, file, flags};
+
+use crate::args::{NetCheckArgs, NetCommand, NetLearnArgs};
 use crate::exit::Failure;
 use crate::print;
 
 /// Does it.
 pub(crate) fn run(command: &NetCommand) -> Result<u8, Failure> {
-    let NetCommand::Check(arguments) = command;
+    match command {
+        NetCommand::Check(arguments) => check(arguments),
+        NetCommand::Learn(arguments) => learn(arguments),
+    }
+}
+
+fn learn(arguments: &NetLearnArgs) -> Result<u8, Failure> {
+    let learned = learned(arguments).map_err(Failure::Configuration)?;
+    let text = learned.written(&arguments.profile).map_err(Failure::Configuration)?;
+    if learned.unread() > 0 {
+        print::warning(&format!("lines that are none of an audit were passed over: {}", learned.unread()))?;
+    }
+    print::out(&text)?;
+    Ok(0)
+}
+
+fn learned(arguments: &NetLearnArgs) -> Result<Learned> {
+    let NetLearnArgs { audit, sandbox, run, owner, .. } = arguments;
+    let file = File::open(audit).map_err(|error| {
+        Error::new(ErrorCode::NotFound, format!("the audit `{}` cannot be read: {error}", audit.display()))
+    })?;
+    let filter = Filter { sandbox: sandbox.clone(), run: run.clone(), owner: owner.clone() };
+    Learned::read(BufReader::new(file), &filter)
+}
+
+fn check(arguments: &NetCheckArgs) -> Result<u8, Failure> {
     let verdict = verdict(arguments).map_err(Failure::Configuration)?;
     if arguments.json {
         let line = serde_json::to_string(&verdict)
@@ -69,6 +97,28 @@ mod tests {
             profile: "default".into(),
             json: false,
         }
+    }
+
+    #[test]
+    fn rules_are_learned_from_an_audit() {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = folder.path().join("network.jsonl");
+        let line = |sandbox: &str, host: &str| {
+            format!(
+                "{{\"event\":\"sent\",\"owner\":\"local\",\"sandbox\":\"{sandbox}\",\"run\":\"r\",\"method\":\"GET\",\"protocol\":\"https\",\"host\":\"{host}\",\"port\":443,\"path\":\"/v1/7\"}}\n"
+            )
+        };
+        std::fs::write(&audit, line("one", "a.test") + &line("two", "b.test")).unwrap();
+        let told = |sandbox: Option<&str>| {
+            let sandbox = sandbox.map(str::to_owned);
+            let (run, owner, profile) = (None, None, "default".to_owned());
+            learned(&NetLearnArgs { audit: audit.clone(), sandbox, run, owner, profile })
+        };
+        let text = told(Some("two")).unwrap().written("default").unwrap();
+        assert!(text.contains("host = \"b.test\"\nmethods = [\"GET\"]\npaths = [\"/v1/*\"]\n"), "{text}");
+        assert!(!text.contains("a.test") && told(None).unwrap().requests() == 2);
+        std::fs::remove_file(&audit).unwrap();
+        assert_eq!(told(None).unwrap_err().code(), ErrorCode::NotFound);
     }
 
     #[test]

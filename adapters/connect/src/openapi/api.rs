@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dormouse_core::{Error, ErrorCode, Result};
-use dormouse_sources::{Call, Endpoint, Listed, Outside, Place, ToolAnswer, unreached};
+use dormouse_sources::{Call, Endpoint, Listed, Place, ToolAnswer, unreached};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use serde_json::{Value as Json, json};
@@ -36,17 +36,11 @@ pub(super) struct Api {
 }
 
 impl Api {
-    pub(super) fn new(
-        base: &str,
-        headers: &BTreeMap<String, String>,
-        operations: Vec<Operation>,
-        outside: &Outside,
-    ) -> Result<Self> {
-        let place = Place::new(base, headers, outside.names.as_ref())?;
+    pub(super) fn new(place: Place, headers: &BTreeMap<String, String>, operations: Vec<Operation>) -> Self {
         let tools = operations.iter().map(|operation| operation.tool.clone()).collect();
         let operations =
             operations.into_iter().map(|operation| (operation.tool.name.clone(), operation)).collect();
-        Ok(Self { place, operations, tools, secrets: secrets(headers) })
+        Self { place, operations, tools, secrets: secrets(headers) }
     }
 
     fn request(

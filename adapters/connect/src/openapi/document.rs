@@ -45,11 +45,17 @@ pub(super) async fn read(
     }
 }
 
-/// The address of the API.
-pub(super) fn base(value: &Json, given: Option<&str>, from: Option<&Url>, with_headers: bool) -> Result<Url> {
+/// The address of the API, and whether the operator wrote its host: as `base_url`, or as where the document is.
+pub(super) fn base(
+    value: &Json,
+    given: Option<&str>,
+    from: Option<&Url>,
+    with_headers: bool,
+) -> Result<(Url, bool)> {
     let hint = "give it a `base_url`";
     if let Some(given) = given {
-        return Url::parse(given).map_err(|_| Error::args_invalid("the `base_url` cannot be read"));
+        let url = Url::parse(given).map_err(|_| Error::args_invalid("the `base_url` cannot be read"))?;
+        return Ok((url, true));
     }
     let server = &value["servers"][0];
     let mut url = server["url"].as_str().unwrap_or("/").to_owned();
@@ -69,7 +75,10 @@ pub(super) fn base(value: &Json, given: Option<&str>, from: Option<&Url>, with_h
         Some(from) if with_headers && from.origin() != found.origin() => {
             Err(wrong("names another server than its own, and there are headers").with_hint(hint))
         }
-        _ => Ok(found),
+        _ => {
+            let is_named = from.is_some_and(|from| from.host_str() == found.host_str());
+            Ok((found, is_named))
+        }
     }
 }
 

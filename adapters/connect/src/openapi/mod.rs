@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dormouse_core::{Error, Result};
-use dormouse_sources::{Opened, Outside};
+use dormouse_sources::{Opened, Outside, Place};
 
 use self::api::Api;
 
@@ -45,11 +45,18 @@ pub(crate) async fn open(
     outside: &Outside,
 ) -> Result<Opened> {
     let (value, from) = document::read(document, base_url, headers, outside).await?;
-    let base = document::base(&value, base_url, from.as_ref(), !headers.is_empty())?;
+    let (base, is_named) = document::base(&value, base_url, from.as_ref(), !headers.is_empty())?;
     let operations = operation::all(&value, headers)?;
     if operations.is_empty() {
         return Err(Error::args_invalid("the OpenAPI document has no operation that can be called"));
     }
-    let api = Api::new(base.as_str(), headers, operations, outside)?;
+    let place = if is_named {
+        Place::new(base.as_str(), headers, outside.names.as_ref())?
+    } else {
+        // Whoever wrote the document does not send this machine into the networks behind it.
+        Place::outer(base.as_str(), headers, outside.names.as_ref())
+            .map_err(|error| error.with_hint("if the API is there, give it a `base_url`"))?
+    };
+    let api = Api::new(place, headers, operations);
     Ok(Opened::new("openapi", Arc::new(api)))
 }

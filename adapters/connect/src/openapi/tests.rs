@@ -252,8 +252,8 @@ async fn run_34_credentials_are_in_no_answer_and_go_to_no_other_server() {
     let from = reqwest::Url::parse("https://documents.example/x.yaml").unwrap();
     let value = parsed(PETS).unwrap();
     assert!(base(&value, None, Some(&from), true).unwrap_err().hint().unwrap().contains("base_url"));
-    assert_eq!(base(&value, None, Some(&from), false).unwrap().as_str(), "https://eu.pets.example/v1");
-    assert_eq!(base(&value, None, None, true).unwrap().host_str(), Some("eu.pets.example"));
+    assert_eq!(base(&value, None, Some(&from), false).unwrap().0.as_str(), "https://eu.pets.example/v1");
+    assert_eq!(base(&value, None, None, true).unwrap().0.host_str(), Some("eu.pets.example"));
     let elsewhere = super::open(
         &Document::Address(format!("{}/document.yaml", server.address)),
         Some("https://api.example"),
@@ -266,6 +266,47 @@ async fn run_34_credentials_are_in_no_answer_and_go_to_no_other_server() {
         server.seen.lock().unwrap().last().unwrap().2.get("x-key").is_none(),
         "it does not serve the document"
     );
+}
+
+/// What a document says of where its API is leads to the public internet alone; what the operator says leads there.
+#[tokio::test]
+async fn run_36_a_document_leads_nowhere_inside() {
+    #[derive(Debug)]
+    struct Inner;
+    #[async_trait::async_trait]
+    impl dormouse_core::Resolve for Inner {
+        async fn resolve(&self, _: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
+            Ok(vec!["127.0.0.1".parse().unwrap()])
+        }
+    }
+    let server = server().await;
+    let port = server.address.rsplit(':').next().unwrap().to_owned();
+    let outside = Outside { names: Some(Arc::new(Inner)), ..Outside::default() };
+    let document = |at: &str| Document::Text(PETS.replace("https://{region}.pets.example/v1", at));
+    let none = BTreeMap::new();
+    for at in [
+        server.address.as_str(),
+        "http://169.254.169.254/latest",
+        "http://[::1]/",
+        "http://0x7f.1/",
+        &format!("http://localhost:{port}/v1"),
+    ] {
+        let error = super::open(&document(at), None, &none, &outside).await.err().expect(at);
+        assert!(error.message().contains("public internet"), "{at}: {error}");
+        assert!(error.hint().unwrap().contains("base_url"), "{at}");
+    }
+    let named = format!("http://inner.example:{port}/v1");
+    let api = super::open(&document(&named), None, &none, &outside).await.unwrap().endpoint;
+    let error = called(&api, "listPets", json!({})).await.unwrap_err();
+    assert!(error.message().contains("public internet") && !error.message().contains("127.0"), "{error}");
+    assert!(server.seen.lock().unwrap().is_empty());
+    let api =
+        super::open(&document("https://x.example"), Some(&named), &none, &outside).await.unwrap().endpoint;
+    assert!(called(&api, "listPets", json!({})).await.unwrap().structured.is_some());
+    // The host of the document's own address is the operator's word.
+    let own = Document::Address(format!("http://inner.example:{port}/document.yaml"));
+    let error = super::open(&own, None, &none, &outside).await.err();
+    assert!(error.is_none_or(|error| !error.message().contains("public internet")));
 }
 
 /// Documents that are none, of another version, too deep, or that repeat themselves without end are refused, and soon.

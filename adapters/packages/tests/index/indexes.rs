@@ -1,11 +1,12 @@
 //! Indexes that are slow, gone, or lead elsewhere; what the operator allows; what the cache keeps.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse_core::ErrorCode;
 use dormouse_core::packages::{PackageManager, PackageRequest, Packages as _};
 use dormouse_core::sandbox::Owner;
 use dormouse_core::testing::wait_until_async;
+use dormouse_core::{ErrorCode, Resolve};
 use dormouse_packages::{AllowList, Bounds, Index, Indexes, Mode, Settings};
 use serde_json::json;
 
@@ -131,6 +132,34 @@ async fn pkg_05_redirects_stay_with_the_index() {
     server.put(WHEEL, Say::Redirect(WHEEL.into()));
     let error = pip(&server, &["lib"]).await.unwrap_err();
     assert!(error.message().contains("without an end"), "{error}");
+}
+
+/// Every name is this machine's.
+#[derive(Debug)]
+struct Inner;
+
+#[async_trait::async_trait]
+impl Resolve for Inner {
+    async fn resolve(&self, _: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
+        Ok(vec!["127.0.0.1".parse().unwrap()])
+    }
+}
+
+#[tokio::test]
+async fn pkg_05_names_that_lead_inside_are_not_followed_unless_the_operator_wrote_them() {
+    let (server, other) = (one().await, one().await);
+    let by_name = |server: &Server, name: &str| server.url.replace("127.0.0.1", name);
+    let own = Index::parse(&format!("{}/simple", by_name(&server, "index.corp.example"))).unwrap();
+    let with = Settings { pip: Some(own), names: Some(Arc::new(Inner)), ..settings(&server) };
+    let fetched = async || fetch(with.clone(), request(PackageManager::Pip, &["lib"])).await;
+    assert_eq!(names(&fetched().await.unwrap()), ["lib 1.0"]);
+    server.put(WHEEL, Say::Redirect(format!("{}{WHEEL}", by_name(&other, "files.example"))));
+    let error = fetched().await.unwrap_err();
+    assert!(error.message().contains("not followed") && !error.message().contains("127.0"), "{error}");
+    assert!(other.asked().is_empty());
+    // The host that the operator wrote, at another port.
+    server.put(WHEEL, Say::Redirect(format!("{}{WHEEL}", by_name(&other, "index.corp.example"))));
+    assert_eq!(names(&fetched().await.unwrap()), ["lib 1.0"]);
 }
 
 #[tokio::test]

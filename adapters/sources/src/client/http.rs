@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, ClientBuilder, Response, Url};
 
 use super::wire::{self, Failed, too_long, unavailable};
 
@@ -46,7 +46,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// A client for an address. Connects to nothing yet. Proxies are those of the environment, none for this machine.
+    /// A client for an address that the operator wrote. Connects to nothing yet. Proxies are those of the environment, none for this
+    /// machine.
     ///
     /// # Errors
     /// `args_invalid` for an address that is not of HTTP or holds a password, and for headers that are the connection's or cannot be
@@ -56,11 +57,29 @@ impl Place {
         headers: &BTreeMap<String, String>,
         names: Option<&Arc<dyn Resolve>>,
     ) -> Result<Self> {
+        Self::with(dormouse_http::client(names), address(url)?, headers)
+    }
+
+    /// A client for an address that somebody else wrote: it leads to the public internet, or nowhere.
+    ///
+    /// # Errors
+    /// As [`Place::new`]; `args_invalid` for an address in numbers outside of the public internet, and for this machine.
+    pub fn outer(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        names: Option<&Arc<dyn Resolve>>,
+    ) -> Result<Self> {
         let url = address(url)?;
+        if dormouse_http::is_inside(&url) {
+            return Err(Error::args_invalid("the address lies outside of the public internet"));
+        }
+        Self::with(dormouse_http::outer_client(names, []), url, headers)
+    }
+
+    fn with(builder: ClientBuilder, url: Url, headers: &BTreeMap<String, String>) -> Result<Self> {
         let headers = checked(headers)?;
-        let mut builder = dormouse_http::client(names)
-            .connect_timeout(CONNECT)
-            .user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
+        let mut builder =
+            builder.connect_timeout(CONNECT).user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
         if is_local(&url) {
             // Nobody has to be asked for the name, which a confined process could not do.
             builder = builder.no_proxy().resolve_to_addrs(LOCAL, &OWN);
@@ -188,6 +207,11 @@ pub(super) fn broken(error: reqwest::Error) -> Failed {
 /// secret.
 pub fn unreached(error: reqwest::Error, whom: &str) -> Error {
     let place = error.url().and_then(place).map(|place| format!(" at {place}")).unwrap_or_default();
+    if dormouse_http::led_inside(&error) {
+        return unavailable(format!("{whom}{place} lies outside of the public internet"))
+            .with_hint("somebody else wrote this address; have the operator write it, and it is followed")
+            .with_source(error.without_url());
+    }
     let cause = cause(&error);
     let told = match (error.is_connect(), cause) {
         (true, Some(cause)) => format!("cannot be reached: {cause}"),

@@ -5,6 +5,7 @@ mod archive;
 mod arguments;
 mod chunk;
 mod container;
+mod egress;
 mod file_tree;
 mod guest_value;
 mod json_rpc;
@@ -23,6 +24,7 @@ pub const TARGETS: &[Target] = &[
     arguments::TARGET,
     chunk::TARGET,
     container::TARGET,
+    egress::TARGET,
     file_tree::TARGET,
     guest_value::TARGET,
     json_rpc::TARGET,
