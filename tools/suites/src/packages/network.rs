@@ -54,7 +54,9 @@ impl Servers {
         // A port that was free a moment ago.
         let gone = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let rule = |port: u16, protocol: &str| {
-            format!("[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"{protocol}\"\n")
+            format!(
+                "[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"{protocol}\"\n"
+            )
         };
         let rules = [(ports.http, "http"), (ports.https, "https"), (gone, "https")];
         let rules: String = rules.into_iter().map(|(port, protocol)| rule(port, protocol)).collect();
