@@ -55,7 +55,8 @@ impl Servers {
         let gone = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let rule = |port: u16, protocol: &str| {
             format!(
-                "[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"{protocol}\"\n"
+                "[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\n\
+                 protocol = \"{protocol}\"\nwebsocket = true\n"
             )
         };
         let rules = [(ports.http, "http"), (ports.https, "https"), (gone, "https")];
