@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dormouse_tests::ending::{exception, told, value};
 use dormouse_tests::outside::Outside;
-use dormouse_tests::{JAVASCRIPT, TYPESCRIPT, sandbox};
+use dormouse_tests::{JAVASCRIPT, sandbox};
 use serde_json::{Value as Json, json};
 
 const SNIPPETS: &str = include_str!("javascript_network.txt");
@@ -84,7 +84,7 @@ fn web_sockets() {
 #[test]
 fn typescript_is_javascript_here_too() {
     let code = "const told: { path: string } = await (await fetch('https://api.test:$HTTPS/echo')).json(); told.path";
-    assert_eq!(value(&OUTSIDE.run(OUTSIDE.snippet(TYPESCRIPT, code)))["value"], "/echo");
+    assert_eq!(value(&OUTSIDE.run(OUTSIDE.snippet("typescript", code)))["value"], "/echo");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn requests_that_are_awaited_together_are_under_way_together() {
 /// More connections than the operator allows are not asked for: requests wait for their turn.
 #[test]
 fn a_smaller_budget_of_connections_is_kept_to() {
-    let narrow = Outside::with(&[], "connections = 3\n");
+    let narrow = Outside::with(&[], "[budget.owner]\nconnections = 3\n");
     let code = "const post = (n) => fetch('https://api.test:$HTTPS/echo', { method: 'POST', body: 'x'.repeat(1000) + n }).then((r) => r.json());
         const all = await Promise.all([...Array(30).keys()].map(post));
         all.every(({ body }, n) => body === 'x'.repeat(1000) + n)";
@@ -142,14 +142,20 @@ fn net_01_no_way_out_without_a_grant() {
     ] {
         let outcome = outside.run_alone(JAVASCRIPT, code);
         let found = exception(&outcome);
-        assert_eq!(found.code.as_deref(), Some("EACCES"), "{code}: {}", found.message);
+        assert!(format!("{:?}", found.code).contains("EACCES"), "{code}: {}", found.message);
         assert!(found.message.contains("this sandbox has no network"), "{code}: {}", found.message);
     }
     for (code, said) in [
         ("await require('dns/promises').resolve('api.test')", "asks no DNS"),
         ("require('dgram').createSocket('udp4').send('x', 1, '127.0.0.1')", "no UDP"),
-        ("await new Promise((_, reject) => require('net').connect('/tmp/x').on('error', reject))", "no sockets of files"),
-        ("await new Promise((_, reject) => require('http').createServer().listen(80).on('error', reject))", "nothing can listen"),
+        (
+            "await new Promise((_, reject) => require('net').connect('/tmp/x').on('error', reject))",
+            "no sockets of files",
+        ),
+        (
+            "await new Promise((_, reject) => require('http').createServer().listen(80).on('error', reject))",
+            "nothing can listen",
+        ),
         ("require('http2').connect('https://api.test')", "no HTTP/2"),
     ] {
         let outcome = outside.run_alone(JAVASCRIPT, code);
@@ -172,7 +178,7 @@ fn net_12_a_certificate_of_nobody_is_refused_whatever_a_program_sets() {
         let outcome = OUTSIDE.run(OUTSIDE.snippet(JAVASCRIPT, code));
         let found = exception(&outcome);
         assert!(found.message.contains("certificate"), "{code}: {}", found.message);
-        assert_eq!(found.code.as_deref(), Some("UNABLE_TO_VERIFY_LEAF_SIGNATURE"), "{code}");
+        assert!(format!("{:?}", found.code).contains("UNABLE_TO_VERIFY_LEAF_SIGNATURE"), "{code}");
     }
 }
 

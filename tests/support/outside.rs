@@ -5,8 +5,9 @@
 use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -109,7 +110,8 @@ impl Outside {
         let mut drawn = [0; 24];
         getrandom::fill(&mut drawn)?;
         let secret = format!("key-{}", data_encoding::BASE64URL.encode(&drawn));
-        let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(folder.path().join("key"))?;
+        let mut file =
+            fs::File::options().write(true).create_new(true).mode(0o600).open(folder.path().join("key"))?;
         file.write_all(secret.as_bytes())?;
         fs::write(folder.path().join("ca.pem"), authority.certificate.pem())?;
         let (plain, bytes, gone) = (listen().await?, listen().await?, listen().await?);
@@ -125,7 +127,9 @@ impl Outside {
         drop(gone);
         let counted = |listener, acceptor| Counted { listener, acceptor, accepted: accepted.clone() };
         tokio::spawn(axum::serve(counted(plain, None), servers()).into_future());
-        tokio::spawn(axum::serve(counted(https, Some(authority.server("api.test")?)), servers()).into_future());
+        tokio::spawn(
+            axum::serve(counted(https, Some(authority.server("api.test")?)), servers()).into_future(),
+        );
         tokio::spawn(axum::serve(counted(own, Some(self_signed("self.test")?)), servers()).into_future());
         tokio::spawn(repeat(bytes, accepted.clone()));
 
@@ -133,7 +137,13 @@ impl Outside {
         fs::write(&path, filled(&ports, &format!("{RULES}{rules}")))?;
         let names = Arc::<Names>::default();
         let audit = Audit::file(&folder.path().join("network.jsonl"))?;
-        let options = Options { settings: file::read(&path)?, names: Some(names.clone()), audit, key: None, cassette: None };
+        let options = Options {
+            settings: file::read(&path)?,
+            names: Some(names.clone()),
+            audit,
+            key: None,
+            cassette: None,
+        };
         let gate = Gate::open(options).await?;
         let dormouse = Dormouse::builder()?.state(folder.path().join("state")).build()?;
         dormouse.runtime().set_network(Arc::new(Allowed::new(gate)), Some(NetworkGrant::default()));

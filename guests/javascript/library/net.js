@@ -89,9 +89,9 @@ class Socket extends Duplex {
     this.remotePort = port;
     this.remoteFamily = isIPv6(address) ? 'IPv6' : 'IPv4';
     this._open(address, port, options, (failure, connection) => {
-      if (this.destroyed) connection?.close();
-      else if (failure) this.destroy(failure);
-      else this._take(connection);
+      if (this.destroyed || failure) connection?.close();
+      if (failure) this.destroy(failure);
+      else if (!this.destroyed) this._take(connection);
     });
   }
   // Calls back with an error, or with a connection.

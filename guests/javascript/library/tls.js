@@ -32,9 +32,9 @@ class TLSSocket extends net.Socket {
       this.remotePort = socket.remotePort;
       this.remoteFamily = socket.remoteFamily;
       this.#greet(connection, (failure) => {
-        if (this.destroyed) connection.close();
-        else if (failure) this.destroy(failure);
-        else this._take(connection);
+        if (this.destroyed || failure) connection.close();
+        if (failure) this.destroy(failure);
+        else if (!this.destroyed) this._take(connection);
       });
     };
     socket.on('error', (failure) => this.destroy(failure));

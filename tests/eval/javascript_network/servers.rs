@@ -7,13 +7,13 @@ use std::net::Ipv4Addr;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query};
+use axum::extract::{Path, RawQuery};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_ENCODING, LOCATION};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures::{SinkExt as _, StreamExt as _, stream};
-use serde::Deserialize;
+use percent_encoding::percent_decode_str;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::accept_hdr_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -47,8 +47,8 @@ const CODED: [(&str, &str, &[u8]); 4] = [
         "gzip",
         "gzip",
         &[
-            31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 87, 72, 175, 202, 44, 0, 0, 25, 106, 210,
-            223, 10, 0, 0, 0,
+            31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 87, 72, 175, 202, 44, 0, 0, 25, 106,
+            210, 223, 10, 0, 0, 0,
         ],
     ),
     (
@@ -68,11 +68,11 @@ pub(super) async fn start() -> [(&'static str, u16); 2] {
     let router = Router::new()
         .route("/coded/{name}", get(coded))
         .route("/moved", get(moved).post(moved))
-        .route("/cut", get(async || pieces(&["a"]).chain(stream::once(async { Err(io::Error::other("cut")) })).answer()))
-        .route("/two", get(async || slow_pieces().answer()))
-        .route("/never", get(async || pieces(&["a"]).chain(stream::once(pending())).answer()))
-        .route("/silent", get(pending::<Response>))
-        .route("/none", get(async || StatusCode::NO_CONTENT))
+        .route("/cut", get(cut))
+        .route("/two", get(|| async { slow_pieces().answer() }))
+        .route("/never", get(|| async { pieces(&["a"]).chain(stream::once(pending())).answer() }))
+        .route("/silent", get(|| async { pending::<Response>().await }))
+        .route("/none", get(|| async { StatusCode::NO_CONTENT }))
         .route("/ticks", get(ticks));
     tokio::spawn(axum::serve(odd, router).into_future());
     tokio::spawn(async move {
@@ -105,6 +105,11 @@ fn slow_pieces() -> impl futures::Stream<Item = io::Result<Bytes>> + Send + 'sta
     })
 }
 
+/// It ends within its body.
+async fn cut() -> Response {
+    pieces(&["a"]).chain(stream::once(async { Err(io::Error::other("cut")) })).answer()
+}
+
 async fn coded(Path(name): Path<String>) -> Response {
     if name == "bad" {
         return ([(CONTENT_ENCODING, "gzip")], "no gzip at all").into_response();
@@ -116,14 +121,16 @@ async fn coded(Path(name): Path<String>) -> Response {
     )
 }
 
-#[derive(Deserialize)]
-struct Moved {
-    status: u16,
-    to: String,
-}
-
-async fn moved(Query(Moved { status, to }): Query<Moved>) -> Response {
-    (StatusCode::from_u16(status).unwrap(), [(LOCATION, to)]).into_response()
+/// `?status=NUMBER&to=URL`
+async fn moved(RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    let part = |wanted: &str| {
+        let found =
+            query.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == wanted);
+        percent_decode_str(found.map_or("", |(_, value)| value)).decode_utf8_lossy().into_owned()
+    };
+    let status = StatusCode::from_bytes(part("status").as_bytes()).unwrap();
+    (status, [(LOCATION, part("to"))]).into_response()
 }
 
 /// Two events, the second of which has a type; then the connection ends.
@@ -138,7 +145,9 @@ async fn converse(stream: TcpStream) {
     #[expect(clippy::result_large_err, reason = "the library's type")]
     let agree = |request: &Request, mut answer: Agreed| -> Result<Agreed, ErrorResponse> {
         let offered = request.headers().get("sec-websocket-protocol").and_then(|value| value.to_str().ok());
-        if let Some(first) = offered.and_then(|list| list.split(", ").next()).and_then(|name| name.parse().ok()) {
+        if let Some(first) =
+            offered.and_then(|list| list.split(", ").next()).and_then(|name| name.parse().ok())
+        {
             answer.headers_mut().insert("sec-websocket-protocol", first);
         }
         Ok(answer)
