@@ -131,7 +131,10 @@ fn net_23_odd_names_and_many_connections_are_errors() {
 
 #[test]
 fn a_blocked_program_ends_with_its_time() {
-    for code in ["file_get_contents('https://api.test:$HTTPS/late?20000')", "curl_exec(curl_init('http://plain.test:$HTTP/late?20000'))"] {
+    for code in [
+        "file_get_contents('https://api.test:$HTTPS/late?20000')",
+        "curl_exec(curl_init('http://plain.test:$HTTP/late?20000'))",
+    ] {
         let begun = Instant::now();
         let outcome = OUTSIDE.run(OUTSIDE.snippet(PHP, code).timeout(Duration::from_millis(500)));
         assert_ends(&outcome, &["limit_time"]);
