@@ -206,7 +206,11 @@ fn what_the_sandbox_lacks_is_said() {
         ("(new Fiber(fn() => 1))->start()", "FiberError", "fibers cannot run in this sandbox"),
         ("proc_open('id', [], $p)", "Error", "undefined function proc_open(): no processes in this sandbox"),
         ("pcntl_fork()", "Error", "undefined function pcntl_fork(): no processes in this sandbox"),
-        ("namespace A; ftp_connect('example.com')", "Error", "ftp_connect(): its extension is not in this sandbox"),
+        (
+            "namespace A; ftp_connect('example.com')",
+            "Error",
+            "ftp_connect(): its extension is not in this sandbox",
+        ),
         (
             "$f = 'socket_create'; $f(2, 1, 0)",
             "Error",

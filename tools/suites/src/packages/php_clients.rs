@@ -25,7 +25,10 @@ pub(super) const CHECKS: [Check; 6] = [
     ("return guzzle(new GuzzleHttp\\Handler\\CurlMultiHandler(), '$HTTPS', '$HTTP', $GONE);", "[]"),
     ("return guzzle(new GuzzleHttp\\Handler\\StreamHandler(), '$HTTPS', '$HTTP', $GONE);", "[]"),
     ("return symfony(new Symfony\\Component\\HttpClient\\CurlHttpClient(), '$HTTPS', '$HTTP', $GONE);", "[]"),
-    ("return symfony(new Symfony\\Component\\HttpClient\\NativeHttpClient(), '$HTTPS', '$HTTP', $GONE);", "[]"),
+    (
+        "return symfony(new Symfony\\Component\\HttpClient\\NativeHttpClient(), '$HTTPS', '$HTTP', $GONE);",
+        "[]",
+    ),
 ];
 
 /// A project over Debian's packages of the clients.
@@ -35,5 +38,9 @@ pub(super) fn project() -> Result<Result<PathBuf, String>> {
     let autoload = format!("{PHP_AUTOLOAD}{}require __DIR__ . '/clients.php';\n", loaded.concat());
     let clients = include_str!("../../../../tests/conformance/packages/clients.php");
     let packages = [&PHP_PACKAGES[..], &PACKAGES].concat();
-    debian("packages-php-clients", &packages, &[("vendor/autoload.php", &autoload), ("vendor/clients.php", clients)])
+    debian(
+        "packages-php-clients",
+        &packages,
+        &[("vendor/autoload.php", &autoload), ("vendor/clients.php", clients)],
+    )
 }

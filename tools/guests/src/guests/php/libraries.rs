@@ -355,7 +355,8 @@ fn system_flags(job: &Job<'_>) -> Vec<String> {
     let own = ["-isystem".into(), system.display().to_string(), "-include".into()];
     let first = system.join("wasi_system.h").display().to_string();
     let emulated = ["-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_GETPID"];
-    [own.to_vec(), vec![first], emulated.map(Into::into).to_vec(), UNWINDING.map(Into::into).to_vec()].concat()
+    [own.to_vec(), vec![first], emulated.map(Into::into).to_vec(), UNWINDING.map(Into::into).to_vec()]
+        .concat()
 }
 
 /// Where curl's headers are.
