@@ -208,7 +208,10 @@ fn answer(
         }
         ["nothing"] => Ok(false),
         _ => {
-            let told = [head.replace("\r\n", "\n").as_bytes(), body].concat();
+            // The host puts lengths at the end.
+            let mut lines: Vec<&str> = head.trim_end().lines().collect();
+            lines[1..].sort_unstable();
+            let told = [lines.join("\n").as_bytes(), b"\n\n", body].concat();
             whole("200 OK", "Content-Type: text/plain\r\n", &told)
         }
     }
