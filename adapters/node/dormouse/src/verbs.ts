@@ -437,15 +437,15 @@ export abstract class SandboxVerbs {
    * that `stdoutFile` names; with `background` it runs as a job: ask `sandbox_job` for it; what `&` starts and is
    * not waited for goes on as a job too. Commands besides bash's own: arch, assert, awk, b2sum, base32, base64,
    * basename, basenc, bash, bc, bunzip2, bzcat, bzip2, cat, chgrp, chmod, chown, cksum, clear, cmp, column, comm,
-   * cp, csv, cut, date, dd, df, diff, dirname, dotenv, du, egrep, env, envsubst, expand, expr, factor, fgrep, file,
-   * find, flock, fmt, fold, free, gawk, getconf, git, glob, grep, groups, gunzip, gzip, head, hexdump, hostid,
+   * cp, csv, curl, cut, date, dd, df, diff, dirname, dotenv, du, egrep, env, envsubst, expand, expr, factor, fgrep,
+   * file, find, flock, fmt, fold, free, gawk, getconf, git, glob, grep, groups, gunzip, gzip, head, hexdump, hostid,
    * hostname, iconv, id, install, join, jq, js, json, less, link, ln, locale, log, logname, ls, make, man, mawk,
    * md5sum, mkdir, mkfifo, mktemp, mv, nawk, nice, nl, node, nohup, npm, nproc, npx, numfmt, od, openssl, parallel,
    * paste, patch, pgrep, php, pip, pip3, pkill, pr, printenv, ps, python, python3, readlink, realpath, retry, rev,
    * rg, rm, rmdir, sed, semver, seq, sh, sha1sum, sha224sum, sha256sum, sha384sum, sha512sum, shasum, shuf, sleep,
    * sort, split, stat, strings, sudo, sum, sync, tac, tail, tar, tee, template, timeout, tomlq, touch, tr, tree,
    * truncate, tsort, tty, uname, unexpand, uniq, unlink, unzip, uptime, users, uuidgen, verify, wait, watch, wc,
-   * which, who, whoami, xargs, xxd, yes, yq, zcat, zip.
+   * wget, which, who, whoami, xargs, xxd, yes, yq, zcat, zip.
    *
    * @param command - The command line; several lines are a script. Example: `ls -la && python3 app.py | grep x > out.txt`.
    */
