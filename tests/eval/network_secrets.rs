@@ -18,14 +18,14 @@ const PROGRAMS: [(&str, &str); 3] = [
         PYTHON,
         "import json, os, urllib.request as u\n\
          key = os.environ['KEY']\n\
-         kept = json.load(u.urlopen(u.Request('https://api.test:$HTTPS/echo', data=key.encode(), headers={'Authorization': 'Bearer ' + key})))\n\
+         kept = json.load(u.urlopen(u.Request('https://keys.test:$HTTPS/echo', data=key.encode(), headers={'Authorization': 'Bearer ' + key})))\n\
          open('/tmp/kept', 'w').write(json.dumps(kept)); print(key, kept)\n\
          raise ValueError(key, kept)",
     ),
     (
         JAVASCRIPT,
         "var key = process.env.KEY;\n\
-         var kept = await (await fetch('https://api.test:$HTTPS/echo', {method: 'POST', body: key, headers: {authorization: 'Bearer ' + key}})).json();\n\
+         var kept = await (await fetch('https://keys.test:$HTTPS/echo', {method: 'POST', body: key, headers: {authorization: 'Bearer ' + key}})).json();\n\
          require('fs').writeFileSync('/tmp/kept', JSON.stringify(kept)); console.log(key, kept);\n\
          throw new Error(key + JSON.stringify(kept))",
     ),
@@ -33,7 +33,7 @@ const PROGRAMS: [(&str, &str); 3] = [
         PHP,
         "$key = getenv('KEY');\n\
          $context = stream_context_create(['http' => ['method' => 'POST', 'content' => $key, 'header' => \"Authorization: Bearer $key\"]]);\n\
-         $kept = file_get_contents('https://api.test:$HTTPS/echo', false, $context);\n\
+         $kept = file_get_contents('https://keys.test:$HTTPS/echo', false, $context);\n\
          file_put_contents('/tmp/kept', $kept); echo $key, $kept;\n\
          throw new Exception($key . $kept);",
     ),

@@ -127,7 +127,7 @@ impl Outside {
         let counted = |listener, acceptor| Counted { listener, acceptor, accepted: accepted.clone() };
         tokio::spawn(axum::serve(counted(plain, None), servers()).into_future());
         tokio::spawn(
-            axum::serve(counted(https, Some(authority.server("api.test")?)), servers()).into_future(),
+            axum::serve(counted(https, Some(authority.server(&["api.test", "keys.test"])?)), servers()).into_future(),
         );
         tokio::spawn(axum::serve(counted(own, Some(self_signed("self.test")?)), servers()).into_future());
         tokio::spawn(repeat(bytes, accepted.clone()));
@@ -181,7 +181,7 @@ impl Outside {
         sandbox::wait(self.snippet(language, code).run()).expect("a run")
     }
 
-    /// The value of the secret `KEY`, which goes to `api.test` alone.
+    /// The value of the secret `KEY`, which goes to `keys.test` alone.
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -343,9 +343,10 @@ impl Authority {
         Ok(Self { certificate, issuer: Issuer::new(params, key) })
     }
 
-    fn server(&self, name: &str) -> anyhow::Result<TlsAcceptor> {
+    fn server(&self, names: &[&str]) -> anyhow::Result<TlsAcceptor> {
         let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new(vec![name.to_owned()])?.signed_by(&key, &self.issuer)?;
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let certificate = CertificateParams::new(names)?.signed_by(&key, &self.issuer)?;
         acceptor(certificate.der().clone(), &key)
     }
 }

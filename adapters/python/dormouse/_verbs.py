@@ -50,6 +50,8 @@ class DormouseVerbs:
         retention_ms: Optional[int] = None,
         durability: Optional[Literal["delayed", "call"]] = None,
         env: Optional[Sequence[str]] = None,
+        network: Optional[str] = None,
+        network_allow: Optional[Sequence[str]] = None,
         repo: Optional[str] = None,
         branch: Optional[str] = None,
         allow_writes: Optional[bool] = None,
@@ -103,6 +105,12 @@ class DormouseVerbs:
 
         `env`: Environment variables as `NAME=value`; of one name the last counts. Default none.
 
+        `network`: The network that its programs may reach: `none` (default), or a name that sandbox_capabilities
+        lists.
+
+        `network_allow`: What of that network is wanted, as `GET,POST https://api.example.com/v1/**`; methods and
+        path can be left out. Default: all of it.
+
         `repo`: A git repository to clone into `/workspace`: an https address that the operator allows, or a folder
         of the sandbox. When that fails there is no sandbox.
 
@@ -143,6 +151,10 @@ class DormouseVerbs:
             asked["durability"] = durability
         if env is not None:
             asked["env"] = env
+        if network is not None:
+            asked["network"] = network
+        if network_allow is not None:
+            asked["network_allow"] = network_allow
         if repo is not None:
             asked["repo"] = repo
         if branch is not None:
@@ -177,13 +189,13 @@ class DormouseVerbs:
         answer: answers.ListAnswer = self._call("sandbox_list", asked)
         return answer
 
-    def run(
+    def runs(
         self,
         *,
         run: Optional[str] = None,
         action: Optional[Literal["get", "wait", "cancel", "list"]] = None,
         timeout_ms: Optional[int] = None,
-    ) -> answers.RunAnswer:
+    ) -> answers.RunsAnswer:
         """Looks after programs that sandbox_eval started with `background`: `get` says where one is, `wait` waits for
         its end or until somebody has to allow one of its calls, `cancel` ends it, `list` lists all. Such a program
         goes on when the server is restarted; while it waits it takes no memory, and its sandbox runs nothing else in
@@ -202,7 +214,7 @@ class DormouseVerbs:
             asked["action"] = action
         if timeout_ms is not None:
             asked["timeout_ms"] = timeout_ms
-        answer: answers.RunAnswer = self._call("sandbox_run", asked)
+        answer: answers.RunsAnswer = self._call("sandbox_run", asked)
         return answer
 
 
@@ -979,6 +991,8 @@ class AsyncDormouseVerbs:
         retention_ms: Optional[int] = None,
         durability: Optional[Literal["delayed", "call"]] = None,
         env: Optional[Sequence[str]] = None,
+        network: Optional[str] = None,
+        network_allow: Optional[Sequence[str]] = None,
         repo: Optional[str] = None,
         branch: Optional[str] = None,
         allow_writes: Optional[bool] = None,
@@ -1032,6 +1046,12 @@ class AsyncDormouseVerbs:
 
         `env`: Environment variables as `NAME=value`; of one name the last counts. Default none.
 
+        `network`: The network that its programs may reach: `none` (default), or a name that sandbox_capabilities
+        lists.
+
+        `network_allow`: What of that network is wanted, as `GET,POST https://api.example.com/v1/**`; methods and
+        path can be left out. Default: all of it.
+
         `repo`: A git repository to clone into `/workspace`: an https address that the operator allows, or a folder
         of the sandbox. When that fails there is no sandbox.
 
@@ -1072,6 +1092,10 @@ class AsyncDormouseVerbs:
             asked["durability"] = durability
         if env is not None:
             asked["env"] = env
+        if network is not None:
+            asked["network"] = network
+        if network_allow is not None:
+            asked["network_allow"] = network_allow
         if repo is not None:
             asked["repo"] = repo
         if branch is not None:
@@ -1106,13 +1130,13 @@ class AsyncDormouseVerbs:
         answer: answers.ListAnswer = await self._call("sandbox_list", asked)
         return answer
 
-    async def run(
+    async def runs(
         self,
         *,
         run: Optional[str] = None,
         action: Optional[Literal["get", "wait", "cancel", "list"]] = None,
         timeout_ms: Optional[int] = None,
-    ) -> answers.RunAnswer:
+    ) -> answers.RunsAnswer:
         """Looks after programs that sandbox_eval started with `background`: `get` says where one is, `wait` waits for
         its end or until somebody has to allow one of its calls, `cancel` ends it, `list` lists all. Such a program
         goes on when the server is restarted; while it waits it takes no memory, and its sandbox runs nothing else in
@@ -1131,7 +1155,7 @@ class AsyncDormouseVerbs:
             asked["action"] = action
         if timeout_ms is not None:
             asked["timeout_ms"] = timeout_ms
-        answer: answers.RunAnswer = await self._call("sandbox_run", asked)
+        answer: answers.RunsAnswer = await self._call("sandbox_run", asked)
         return answer
 
 

@@ -89,6 +89,15 @@ class CapabilitiesSkills(TypedDict):
     """What it is for, as its SKILL.md begins."""
 
 
+class CapabilitiesNetworks(TypedDict):
+    name: str
+    """Its name."""
+    allows: List[str]
+    """What it allows. Lines of `network_allow` are written like these."""
+    secrets: List[str]
+    """Secrets of which sandboxes get placeholders, in environment variables of these names."""
+
+
 class CapabilitiesPackages(TypedDict):
     available: bool
     """Whether there are any."""
@@ -199,7 +208,9 @@ class CapabilitiesAnswer(TypedDict):
     allow_eval: bool
     """Whether snippets may make code from text."""
     network: str
-    """Network access that can be granted: `none`."""
+    """Network access that can be granted: `none`, or `rules` (what `networks` lists)."""
+    networks: List[CapabilitiesNetworks]
+    """Networks that can be asked for; `default` is what `allow_network` means."""
     packages: CapabilitiesPackages
     """Packages that sandboxes can have installed by the host."""
     git: CapabilitiesGit
@@ -229,6 +240,13 @@ class ListSandboxesLimits(TypedDict):
     """Thousandths of a core."""
     processes: NotRequired[int]
     """Processes at one time. Not of a pod: its cluster bounds them."""
+
+
+class ListSandboxesNetwork(TypedDict):
+    profile: str
+    """The operator's network that it asked for."""
+    allow: NotRequired[List[str]]
+    """What of it was asked for; only if not all of it was."""
 
 
 class ListSandboxesMounts(TypedDict):
@@ -281,6 +299,8 @@ class ListSandboxes(TypedDict):
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
     limits: ListSandboxesLimits
     """What it may use."""
+    network: NotRequired[ListSandboxesNetwork]
+    """What it may reach; only if it has a network."""
     idle_timeout_ms: int
     """Without calls for this long it is stopped."""
     retention_ms: int
@@ -303,7 +323,7 @@ class ListAnswer(TypedDict):
     """Why the call was refused; null when it was not."""
 
 
-class RunCalls(TypedDict):
+class RunsCalls(TypedDict):
     number: int
     """Its number in the program."""
     tool: str
@@ -321,7 +341,7 @@ class RunCalls(TypedDict):
     """Why somebody is asked, or was."""
 
 
-class RunRuns(TypedDict):
+class RunsRuns(TypedDict):
     run_id: str
     """Its id."""
     sandbox_id: str
@@ -353,11 +373,11 @@ class RunRuns(TypedDict):
     """The end of its standard error. Untrusted: written by the program."""
     waits: int
     """How often it has waited."""
-    calls: NotRequired[List[RunCalls]]
+    calls: NotRequired[List[RunsCalls]]
     """Its last 50 calls of tools, in their order. Not in a list."""
 
 
-class RunUnsaved(TypedDict):
+class RunsUnsaved(TypedDict):
     code: str
     """Stable name."""
     message: str
@@ -366,7 +386,7 @@ class RunUnsaved(TypedDict):
     """What to do."""
 
 
-class RunAnswer(TypedDict):
+class RunsAnswer(TypedDict):
     run_id: NotRequired[str]
     """Its id."""
     sandbox_id: NotRequired[str]
@@ -398,15 +418,15 @@ class RunAnswer(TypedDict):
     """The end of its standard error. Untrusted: written by the program."""
     waits: NotRequired[int]
     """How often it has waited."""
-    calls: NotRequired[List[RunCalls]]
+    calls: NotRequired[List[RunsCalls]]
     """Its last 50 calls of tools, in their order. Not in a list."""
-    runs: NotRequired[List[RunRuns]]
+    runs: NotRequired[List[RunsRuns]]
     """Those that ask first, then others that go on, then those that have ended, the newest of each first; at most 100."""
     total: NotRequired[int]
     """How many there are, at most 2000; only in a list."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -446,7 +466,7 @@ class RunLintAnswer(TypedDict):
     """Wall-clock time in milliseconds."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -486,7 +506,7 @@ class RunTestsAnswer(TypedDict):
     """Wall-clock time in milliseconds."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -533,7 +553,7 @@ class CheckpointAnswer(TypedDict):
     runs."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -556,7 +576,7 @@ class DescribeCheckpointAnswer(TypedDict):
     """Bytes of the state, shared ones included."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -569,7 +589,7 @@ class DestroyAnswer(TypedDict):
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -603,7 +623,7 @@ class DownloadAnswer(TypedDict):
     """The address of the file as a resource."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -618,10 +638,34 @@ class EditAnswer(TypedDict):
     """In how many places."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
+
+
+class ExecNetworkDenied(TypedDict):
+    host: str
+    """The host."""
+    port: int
+    """Its port."""
+    reason: str
+    """What was lacking: host, port, protocol, method, path, address, secret, or a budget."""
+    rule: NotRequired[str]
+    """The operator's rule that came nearest; only if one did."""
+
+
+class ExecNetwork(TypedDict):
+    requests: int
+    """Requests, refused ones too."""
+    bytes_in: int
+    """Bytes of bodies that came back."""
+    bytes_out: int
+    """Bytes of bodies that were sent."""
+    denied: NotRequired[List[ExecNetworkDenied]]
+    """What was refused, each once, at most 16: what to ask the operator for. Only if something was."""
+    secrets_masked: int
+    """How often the value of a secret was masked in an answer."""
 
 
 class ExecAnswer(TypedDict):
@@ -668,9 +712,11 @@ class ExecAnswer(TypedDict):
     files but not add to them."""
     closed_files: NotRequired[List[str]]
     """Files that were open and could not be opened again when the sandbox woke; only if there are any."""
+    network: NotRequired[ExecNetwork]
+    """What the commands did with the network; only if they have one."""
     job_id: NotRequired[str]
     """The job that was started in the background, or in which commands after `&` continue."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -740,6 +786,8 @@ class GetAnswer(TypedDict):
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
     limits: ListSandboxesLimits
     """What it may use."""
+    network: NotRequired[ListSandboxesNetwork]
+    """What it may reach; only if it has a network."""
     idle_timeout_ms: int
     """Without calls for this long it is stopped."""
     retention_ms: int
@@ -854,7 +902,7 @@ class GetVarAnswer(TypedDict):
     """Why, if the outcome of this run does not say it."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -904,7 +952,7 @@ class InstallAnswer(TypedDict):
     """Notes for the caller."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -986,7 +1034,7 @@ class JobAnswer(TypedDict):
     """Where the next part of standard error begins."""
     jobs: NotRequired[List[JobJobs]]
     """Those that there are, oldest first."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1034,7 +1082,7 @@ class LoadAnswer(TypedDict):
     """Why, if the outcome of this run does not say it."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1049,7 +1097,7 @@ class MakeFolderAnswer(TypedDict):
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1093,7 +1141,7 @@ class RemoveCheckpointAnswer(TypedDict):
     """What was done."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1114,7 +1162,7 @@ class RestoreAnswer(TypedDict):
     is installed again; sandbox_reset drops it."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1154,6 +1202,8 @@ class ResumeAnswer(TypedDict):
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
     limits: ListSandboxesLimits
     """What it may use."""
+    network: NotRequired[ListSandboxesNetwork]
+    """What it may reach; only if it has a network."""
     idle_timeout_ms: int
     """Without calls for this long it is stopped."""
     retention_ms: int
@@ -1169,7 +1219,7 @@ class ResumeAnswer(TypedDict):
     older_memory: NotRequired[List[CheckpointOlderMemory]]
     """Memory that belongs to other builds of guests; only if there is any. The language continues from it if that build
     is installed again; sandbox_reset drops it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1209,6 +1259,8 @@ class StopAnswer(TypedDict):
     """The image of its container, null for the operator's default; else the one that it was made from, if any."""
     limits: ListSandboxesLimits
     """What it may use."""
+    network: NotRequired[ListSandboxesNetwork]
+    """What it may reach; only if it has a network."""
     idle_timeout_ms: int
     """Without calls for this long it is stopped."""
     retention_ms: int
@@ -1227,7 +1279,7 @@ class StopAnswer(TypedDict):
     not_held: NotRequired[List[str]]
     """Languages whose interpreters run in a container and whose variables are not in the state: they last as long as it
     runs."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1270,7 +1322,7 @@ class SubAgentAnswer(TypedDict):
     """The last 20 turns."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1291,7 +1343,7 @@ class UploadAnswer(TypedDict):
     """SHA-256 of what was uploaded, in hexadecimal."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""
@@ -1326,7 +1378,7 @@ class WriteAnswer(TypedDict):
     """Bytes of the whole file."""
     fallback_from: NotRequired[str]
     """Whose it was to do; only when another provider did it."""
-    unsaved: NotRequired[RunUnsaved]
+    unsaved: NotRequired[RunsUnsaved]
     """Why what the call did is not saved, if it could not be."""
     error: Union[CapabilitiesError, None]
     """Why the call was refused; null when it was not."""

@@ -15,6 +15,7 @@
 //! | the canonical tools, `sandbox_*` | `verbs` |
 //! | the names, arguments and texts of seeds over the same work | `profiles` |
 //! | tests, lint and types of what lies in a sandbox | `checks` |
+//! | the network in calls and answers | `network` |
 //! | a language model that works in a sandbox | `agents` |
 //!
 //! What tools reach besides sandboxes: folders of the host ([`host`]), folders of instructions and scripts ([`skills`]), a
@@ -33,6 +34,7 @@ pub mod fuzz;
 pub mod host;
 mod instructions;
 mod models;
+mod network;
 mod offered;
 mod profile;
 mod profiles;

@@ -14,6 +14,7 @@
 //! | the call | [`instance`], by one of the [`calls`] of the contract in [`bindings`], with the host functions of [`linker`] |
 //! | the way in | [`entry`]: the only one, with its deadline and its bounds |
 //! | what a command line starts | [`programs`] |
+//! | connections to the outside | [`network`], over the run's [`net`] |
 //! | what came of it | [`stdio`], [`trap`] |
 //! | memory that goes back to the system | [`trim`] |
 //!
@@ -47,6 +48,7 @@ mod loaded;
 mod loader;
 mod machine;
 mod net;
+mod network;
 mod once;
 mod pauses;
 mod pieces;

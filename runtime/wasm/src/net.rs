@@ -7,8 +7,7 @@ mod pipe;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use dormouse_core::network::{Door, NetworkRequest, NetworkUse, Pieces, Problem, Trouble};
@@ -17,15 +16,12 @@ use tokio::io::{AsyncWriteExt as _, ReadHalf};
 use tokio::task::AbortHandle;
 use tokio_util::io::ReaderStream;
 
-use crate::bindings::dormouse::sandbox::host::Wanted;
 use crate::bindings::dormouse::sandbox::net as contract;
-use crate::state::Host;
-use pipe::{CAPACITY, GuestEnd, HostEnd, Teller, pipe};
+pub(crate) use pipe::{CAPACITY, GuestEnd};
+use pipe::{HostEnd, Teller, pipe};
 
 /// Connections of a run at one time; the network's budget is usually less.
 const MOST: usize = 1_024;
-/// Connections that a guest waits for at once.
-const MOST_INTERESTS: usize = 1_024;
 
 /// The network of one run.
 #[derive(Default)]
@@ -86,12 +82,19 @@ impl Net {
         Ok(self.last)
     }
 
-    fn get(&self, number: u64) -> Result<&Connection, Problem> {
-        let told = || Problem::new(Trouble::Closed, "the connection is closed: it ends with its run");
-        self.connections.get(&number).ok_or_else(told)
+    /// Ends a connection. Whether there was one.
+    pub(crate) fn close(&mut self, number: u64) -> bool {
+        self.connections.remove(&number).is_some()
     }
 
-    fn open(&mut self, host: &str, port: u16) -> Result<u64, Problem> {
+    /// The guest's end of a connection.
+    pub(crate) fn end_of(&self, number: u64) -> Result<&GuestEnd, Problem> {
+        let told = || Problem::new(Trouble::Closed, "the connection is closed: it ends with its run");
+        self.connections.get(&number).map(|connection| &connection.end).ok_or_else(told)
+    }
+
+    /// Opens a stream.
+    pub(crate) fn open(&mut self, host: &str, port: u16) -> Result<u64, Problem> {
         let serve = self.door()?.open(host, port)?;
         let (guest, end, teller) = pipe();
         let task = tokio::spawn(async move {
@@ -102,7 +105,8 @@ impl Net {
         self.keep(guest, task.abort_handle())
     }
 
-    fn exchange(&mut self, request: contract::Request) -> Result<u64, Problem> {
+    /// Sends a request.
+    pub(crate) fn exchange(&mut self, request: contract::Request) -> Result<u64, Problem> {
         let door = self.door()?.clone();
         let (guest, end, teller) = pipe();
         let contract::Request { method, url, headers, body } = request;
@@ -118,7 +122,7 @@ impl Net {
     }
 
     /// Those of the interests that are ready; whoever polls is woken when that changes.
-    fn poll_ready(&self, interests: &[contract::Interest], cx: &Context<'_>) -> Vec<contract::Ready> {
+    pub(crate) fn poll_ready(&self, interests: &[contract::Interest], cx: &Context<'_>) -> Vec<contract::Ready> {
         let mut ready = Vec::new();
         for interest in interests {
             let connection = interest.connection;
@@ -135,7 +139,7 @@ impl Net {
     }
 
     /// Those of the interests that are ready, when one is.
-    async fn ready(&self, interests: &[contract::Interest]) -> Vec<contract::Ready> {
+    pub(crate) async fn ready(&self, interests: &[contract::Interest]) -> Vec<contract::Ready> {
         poll_fn(|cx| match self.poll_ready(interests, cx) {
             ready if ready.is_empty() => Poll::Pending,
             ready => Poll::Ready(ready),
@@ -166,119 +170,4 @@ async fn exchange(door: &dyn Door, (end, teller): (HostEnd, &Teller), asked: Ask
 fn sent(reader: ReadHalf<HostEnd>) -> Pieces {
     let broken = |_| Problem::new(Trouble::Reset, "the request's body broke off");
     ReaderStream::with_capacity(reader, CAPACITY).map(move |piece: std::io::Result<Bytes>| piece.map_err(broken)).boxed()
-}
-
-impl Host {
-    /// Waits for connections, and for what a program waits for besides.
-    async fn wait_for_net(
-        &mut self,
-        interests: &[contract::Interest],
-        wanted: Wanted,
-    ) -> wasmtime::Result<contract::Happened> {
-        wasmtime::ensure!(
-            interests.len() <= MOST_INTERESTS,
-            "a program waits for {} connections at once",
-            interests.len()
-        );
-        let until = self.begin_calls(wanted).await?;
-        let (net, under_way) = (&self.net, &mut self.under_way);
-        let waited = async {
-            // Connections that are not there are ready, and so would hide answers.
-            tokio::select! {
-                answers = under_way.next(until) => (answers, Vec::new()),
-                ready = net.ready(interests) => (Vec::new(), ready),
-            }
-        };
-        let (mut answers, mut ready) = self.callbacks.away(waited).await;
-        if ready.is_empty() {
-            ready = self.net.poll_ready(interests, &Context::from_waker(Waker::noop()));
-        } else {
-            answers = self.under_way.next(Some(Instant::now())).await;
-        }
-        Ok(contract::Happened { ready, answers: self.given(answers) })
-    }
-}
-
-impl contract::Host for Host {
-    async fn open(
-        &mut self,
-        host: String,
-        port: u16,
-    ) -> wasmtime::Result<Result<u64, contract::Problem>> {
-        Ok(self.net.open(&host, port).map_err(told))
-    }
-
-    async fn exchange(
-        &mut self,
-        request: contract::Request,
-    ) -> wasmtime::Result<Result<u64, contract::Problem>> {
-        Ok(self.net.exchange(request).map_err(told))
-    }
-
-    async fn response(
-        &mut self,
-        connection: u64,
-    ) -> wasmtime::Result<Result<Option<contract::Head>, contract::Problem>> {
-        let head = self.net.get(connection).and_then(|connection| connection.end.head());
-        let head = head.map(|head| head.map(|(status, headers)| contract::Head { status, headers }));
-        Ok(head.map_err(told))
-    }
-
-    async fn send(
-        &mut self,
-        connection: u64,
-        bytes: Vec<u8>,
-    ) -> wasmtime::Result<Result<u32, contract::Problem>> {
-        let taken = self.net.get(connection).and_then(|connection| connection.end.send(&bytes));
-        Ok(taken.map(|taken| u32::try_from(taken).unwrap_or(u32::MAX)).map_err(told))
-    }
-
-    async fn receive(
-        &mut self,
-        connection: u64,
-        most: u32,
-    ) -> wasmtime::Result<Result<Option<Vec<u8>>, contract::Problem>> {
-        // No bytes would be the end.
-        let most = usize::try_from(most).unwrap_or(usize::MAX).clamp(1, CAPACITY);
-        Ok(self.net.get(connection).and_then(|connection| connection.end.receive(most)).map_err(told))
-    }
-
-    async fn finish(&mut self, connection: u64) -> wasmtime::Result<()> {
-        if let Ok(connection) = self.net.get(connection) {
-            connection.end.finish();
-        }
-        Ok(())
-    }
-
-    async fn close(&mut self, connection: u64) -> wasmtime::Result<()> {
-        if self.net.connections.remove(&connection).is_some() {
-            // Its task ends, and gives its place back.
-            tokio::task::yield_now().await;
-        }
-        Ok(())
-    }
-
-    async fn wait(
-        &mut self,
-        interests: Vec<contract::Interest>,
-        wanted: Wanted,
-    ) -> wasmtime::Result<contract::Happened> {
-        self.wait_for_net(&interests, wanted).await
-    }
-}
-
-/// A problem in the words of the contract.
-fn told(problem: Problem) -> contract::Problem {
-    let trouble = match problem.trouble {
-        Trouble::Denied => contract::Trouble::Denied,
-        Trouble::UnknownName => contract::Trouble::UnknownName,
-        Trouble::Refused => contract::Trouble::Refused,
-        Trouble::Reset => contract::Trouble::Reset,
-        Trouble::Closed => contract::Trouble::Closed,
-        Trouble::TimedOut => contract::Trouble::TimedOut,
-        Trouble::Untrusted => contract::Trouble::Untrusted,
-        Trouble::Protocol => contract::Trouble::Protocol,
-        Trouble::Exhausted => contract::Trouble::Exhausted,
-    };
-    contract::Problem { trouble, text: problem.text }
 }

@@ -81,6 +81,16 @@ export interface CapabilitiesSkills {
   readonly description: string;
 }
 
+/** What is answered as `CapabilitiesNetworks`: A network that can be asked for. */
+export interface CapabilitiesNetworks {
+  /** Its name. */
+  readonly name: string;
+  /** What it allows. Lines of `networkAllow` are written like these. */
+  readonly allows: readonly string[];
+  /** Secrets of which sandboxes get placeholders, in environment variables of these names. */
+  readonly secrets: readonly string[];
+}
+
 /** What is answered as `CapabilitiesPackages`: Packages that sandboxes can have installed by the host. */
 export interface CapabilitiesPackages {
   /** Whether there are any. */
@@ -192,8 +202,10 @@ export interface CapabilitiesAnswer {
   readonly allowWrites: boolean;
   /** Whether snippets may make code from text. */
   readonly allowEval: boolean;
-  /** Network access that can be granted: `none`. */
+  /** Network access that can be granted: `none`, or `rules` (what `networks` lists). */
   readonly network: string;
+  /** Networks that can be asked for; `default` is what `allowNetwork` means. */
+  readonly networks: readonly CapabilitiesNetworks[];
   /** Packages that sandboxes can have installed by the host. */
   readonly packages: CapabilitiesPackages;
   /** Remote git repositories. `git` itself is always there for repositories of the sandbox's own. */
@@ -224,6 +236,14 @@ export interface CreateLimits {
   readonly cpuMillis: number;
   /** Processes at one time. Not of a pod: its cluster bounds them. */
   readonly processes?: number;
+}
+
+/** What is answered as `CreateNetwork`: What it may reach; only if it has a network. */
+export interface CreateNetwork {
+  /** The operator's network that it asked for. */
+  readonly profile: string;
+  /** What of it was asked for; only if not all of it was. */
+  readonly allow?: readonly string[];
 }
 
 export interface CreateMounts {
@@ -288,6 +308,8 @@ export interface CreateAnswer {
   readonly image?: unknown;
   /** What it may use. */
   readonly limits: CreateLimits;
+  /** What it may reach; only if it has a network. */
+  readonly network?: CreateNetwork;
   /** Without calls for this long it is stopped. */
   readonly idleTimeoutMs: number;
   /** Stopped for this long it is destroyed. */
@@ -348,6 +370,8 @@ export interface ListSandboxes {
   readonly image?: unknown;
   /** What it may use. */
   readonly limits: CreateLimits;
+  /** What it may reach; only if it has a network. */
+  readonly network?: CreateNetwork;
   /** Without calls for this long it is stopped. */
   readonly idleTimeoutMs: number;
   /** Stopped for this long it is destroyed. */
@@ -372,8 +396,8 @@ export interface ListAnswer {
   readonly error: CapabilitiesError | null;
 }
 
-/** What is answered as `RunCalls`: A call of a tool. */
-export interface RunCalls {
+/** What is answered as `RunsCalls`: A call of a tool. */
+export interface RunsCalls {
   /** Its number in the program. */
   readonly number: number;
   /** The tool, `SERVER.TOOL`. */
@@ -393,8 +417,8 @@ export interface RunCalls {
   readonly asked?: string;
 }
 
-/** What is answered as `RunRuns`: A run. */
-export interface RunRuns {
+/** What is answered as `RunsRuns`: A run. */
+export interface RunsRuns {
   /** Its id. */
   readonly runId: string;
   /** The sandbox that its program is in. */
@@ -429,10 +453,10 @@ export interface RunRuns {
   /** How often it has waited. */
   readonly waits: number;
   /** Its last 50 calls of tools, in their order. Not in a list. */
-  readonly calls?: readonly RunCalls[];
+  readonly calls?: readonly RunsCalls[];
 }
 
-export interface RunAnswer {
+export interface RunsAnswer {
   /** Its id. */
   readonly runId?: string;
   /** The sandbox that its program is in. */
@@ -467,9 +491,9 @@ export interface RunAnswer {
   /** How often it has waited. */
   readonly waits?: number;
   /** Its last 50 calls of tools, in their order. Not in a list. */
-  readonly calls?: readonly RunCalls[];
+  readonly calls?: readonly RunsCalls[];
   /** Those that ask first, then others that go on, then those that have ended, the newest of each first; at most 100. */
-  readonly runs?: readonly RunRuns[];
+  readonly runs?: readonly RunsRuns[];
   /** How many there are, at most 2000; only in a list. */
   readonly total?: number;
   /** Whose it was to do; only when another provider did it. */
@@ -698,6 +722,32 @@ export interface EditAnswer {
   readonly error: CapabilitiesError | null;
 }
 
+/** What is answered as `ExecNetworkDenied`: What was refused. */
+export interface ExecNetworkDenied {
+  /** The host. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** What was lacking: host, port, protocol, method, path, address, secret, or a budget. */
+  readonly reason: string;
+  /** The operator's rule that came nearest; only if one did. */
+  readonly rule?: string;
+}
+
+/** What is answered as `ExecNetwork`: What the commands did with the network; only if they have one. */
+export interface ExecNetwork {
+  /** Requests, refused ones too. */
+  readonly requests: number;
+  /** Bytes of bodies that came back. */
+  readonly bytesIn: number;
+  /** Bytes of bodies that were sent. */
+  readonly bytesOut: number;
+  /** What was refused, each once, at most 16: what to ask the operator for. Only if something was. */
+  readonly denied?: readonly ExecNetworkDenied[];
+  /** How often the value of a secret was masked in an answer. */
+  readonly secretsMasked: number;
+}
+
 export interface ExecAnswer {
   /** The sandbox. */
   readonly sandboxId: string;
@@ -744,6 +794,8 @@ export interface ExecAnswer {
   readonly warning?: CapabilitiesError | null;
   /** Files that were open and could not be opened again when the sandbox woke; only if there are any. */
   readonly closedFiles?: readonly string[];
+  /** What the commands did with the network; only if they have one. */
+  readonly network?: ExecNetwork;
   /** The job that was started in the background, or in which commands after `&` continue. */
   readonly jobId?: string;
   /** Why what the call did is not saved, if it could not be. */
@@ -850,6 +902,8 @@ export interface GetAnswer {
   readonly image?: unknown;
   /** What it may use. */
   readonly limits: CreateLimits;
+  /** What it may reach; only if it has a network. */
+  readonly network?: CreateNetwork;
   /** Without calls for this long it is stopped. */
   readonly idleTimeoutMs: number;
   /** Stopped for this long it is destroyed. */
@@ -1256,6 +1310,8 @@ export interface ResumeAnswer {
   readonly image?: unknown;
   /** What it may use. */
   readonly limits: CreateLimits;
+  /** What it may reach; only if it has a network. */
+  readonly network?: CreateNetwork;
   /** Without calls for this long it is stopped. */
   readonly idleTimeoutMs: number;
   /** Stopped for this long it is destroyed. */
@@ -1319,6 +1375,8 @@ export interface StopAnswer {
   readonly image?: unknown;
   /** What it may use. */
   readonly limits: CreateLimits;
+  /** What it may reach; only if it has a network. */
+  readonly network?: CreateNetwork;
   /** Without calls for this long it is stopped. */
   readonly idleTimeoutMs: number;
   /** Stopped for this long it is destroyed. */

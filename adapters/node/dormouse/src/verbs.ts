@@ -99,6 +99,13 @@ export interface CreateOptions extends CallOptions {
   readonly durability?: "delayed" | "call" | undefined;
   /** Environment variables as `NAME=value`; of one name the last counts. Default none. */
   readonly env?: readonly string[] | undefined;
+  /** The network that its programs may reach: `none` (default), or a name that sandbox_capabilities lists. */
+  readonly network?: string | undefined;
+  /**
+   * What of that network is wanted, as `GET,POST https://api.example.com/v1/**`; methods and path can be left out.
+   * Default: all of it.
+   */
+  readonly networkAllow?: readonly string[] | undefined;
   /**
    * A git repository to clone into `/workspace`: an https address that the operator allows, or a folder of the
    * sandbox. When that fails there is no sandbox.
@@ -237,8 +244,8 @@ export interface RenameFileOptions extends CallOptions {
   readonly replace?: boolean | undefined;
 }
 
-/** What `run` may say. */
-export interface RunOptions extends CallOptions {
+/** What `runs` may say. */
+export interface RunsOptions extends CallOptions {
   /** The run's id, as sandbox_eval told it. Not for `list`. */
   readonly run?: string | undefined;
   /** What to do: `get` (default), `wait`, `cancel` or `list`. */
@@ -330,8 +337,8 @@ export abstract class DormouseVerbs {
    * when the server is restarted; while it waits it takes no memory, and its sandbox runs nothing else in its
    * language. Call `wait` again until `state` is `done`, `failed` or `cancelled`.
    */
-  async run(options: RunOptions = {}): Promise<answers.RunAnswer> {
-    return (await this.asked("sandbox_run", {}, options)) as answers.RunAnswer;
+  async runs(options: RunsOptions = {}): Promise<answers.RunsAnswer> {
+    return (await this.asked("sandbox_run", {}, options)) as answers.RunsAnswer;
   }
 }
 
@@ -688,7 +695,7 @@ export const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   run_typecheck: ["path", "timeoutMs", "language"],
   sandbox_capabilities: [],
   sandbox_checkpoint: ["name", "note", "include"],
-  sandbox_create: ["name", "sessionKey", "persistence", "provider", "image", "fallback", "memoryBytes", "cpuMillis", "processes", "warmPool", "diskBytes", "files", "idleTimeoutMs", "retentionMs", "durability", "env", "repo", "branch", "allowWrites"],
+  sandbox_create: ["name", "sessionKey", "persistence", "provider", "image", "fallback", "memoryBytes", "cpuMillis", "processes", "warmPool", "diskBytes", "files", "idleTimeoutMs", "retentionMs", "durability", "env", "network", "networkAllow", "repo", "branch", "allowWrites"],
   sandbox_describe_checkpoint: ["name", "note"],
   sandbox_destroy: [],
   sandbox_download: ["save"],
@@ -726,23 +733,23 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   run_lint: { failures: {}, unsaved: {}, error: {} },
   run_tests: { tests: {}, failures: {}, unsaved: {}, error: {} },
   run_typecheck: { failures: {}, unsaved: {}, error: {} },
-  sandbox_capabilities: { unavailable: {}, abilities: {}, languages: {}, defaults: {}, ceilings: {}, mounts: {}, skills: {}, packages: {}, git: {}, models: {}, quotas: {}, times: {}, error: {} },
+  sandbox_capabilities: { unavailable: {}, abilities: {}, languages: {}, defaults: {}, ceilings: {}, mounts: {}, skills: {}, networks: {}, packages: {}, git: {}, models: {}, quotas: {}, times: {}, error: {} },
   sandbox_checkpoint: { older_memory: {}, unsaved: {}, error: {} },
-  sandbox_create: { limits: {}, mounts: {}, withdrawn: {}, skills: {}, unsaved: {}, error: {} },
+  sandbox_create: { limits: {}, network: {}, mounts: {}, withdrawn: {}, skills: {}, unsaved: {}, error: {} },
   sandbox_describe_checkpoint: { unsaved: {}, error: {} },
   sandbox_destroy: { unsaved: {}, error: {} },
   sandbox_download: { resource: {}, unsaved: {}, error: {} },
   sandbox_edit: { unsaved: {}, error: {} },
-  sandbox_eval: { exception: { previous: {} }, error: {}, truncated: {}, unsaved: {}, warning: {} },
-  sandbox_exec: { unavailable: {}, warning: {}, unsaved: {}, error: {} },
+  sandbox_eval: { exception: { previous: {} }, error: {}, truncated: {}, unsaved: {}, warning: {}, network: { denied: {} } },
+  sandbox_exec: { unavailable: {}, warning: {}, network: { denied: {} }, unsaved: {}, error: {} },
   sandbox_files: { entries: {}, error: {} },
   sandbox_fork: { sandboxes: {}, older_memory: {}, unsaved: {}, error: {} },
-  sandbox_get: { limits: {}, mounts: {}, withdrawn: {}, older_memory: {}, error: {} },
+  sandbox_get: { limits: {}, network: {}, mounts: {}, withdrawn: {}, older_memory: {}, error: {} },
   sandbox_get_var: { exception: { previous: {} }, unsaved: {}, error: {} },
   sandbox_history: { steps: {}, error: {} },
   sandbox_install: { installed: {}, unsaved: {}, error: {} },
   sandbox_job: { unavailable: {}, cause: {}, jobs: { unavailable: {}, cause: {} }, unsaved: {}, error: {} },
-  sandbox_list: { sandboxes: { limits: {}, mounts: {}, withdrawn: {} }, error: {} },
+  sandbox_list: { sandboxes: { limits: {}, network: {}, mounts: {}, withdrawn: {} }, error: {} },
   sandbox_list_checkpoints: { checkpoints: {}, error: {} },
   sandbox_load: { unsaved: {}, error: {} },
   sandbox_make_folder: { unsaved: {}, error: {} },
@@ -752,9 +759,9 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   sandbox_rename_file: { unsaved: {}, error: {} },
   sandbox_reset: { unsaved: {}, error: {} },
   sandbox_restore: { older_memory: {}, unsaved: {}, error: {} },
-  sandbox_resume: { limits: {}, mounts: {}, withdrawn: {}, older_memory: {}, unsaved: {}, error: {} },
+  sandbox_resume: { limits: {}, network: {}, mounts: {}, withdrawn: {}, older_memory: {}, unsaved: {}, error: {} },
   sandbox_run: { cause: {}, calls: {}, runs: { cause: {}, calls: {} }, unsaved: {}, error: {} },
-  sandbox_stop: { limits: {}, mounts: {}, withdrawn: {}, older_memory: {}, unsaved: {}, error: {} },
+  sandbox_stop: { limits: {}, network: {}, mounts: {}, withdrawn: {}, older_memory: {}, unsaved: {}, error: {} },
   sandbox_sub_agent: { outputs: {}, transcript: {}, unsaved: {}, error: {} },
   sandbox_upload: { unsaved: {}, error: {} },
   sandbox_vars: { variables: {}, error: {} },

@@ -6,7 +6,7 @@ use dormouse_core::{Captured, Error, Exception, Outcome, Status, Value};
 use serde_json::Value as Json;
 
 use super::{Reply, unsaved};
-use crate::verbs::network::{self, UsedShown};
+use crate::network::{self, UsedShown};
 use crate::spec::{
     Answered as _, ErrorFields, Flat, Inline, Nested, OrNull, answer, answer::Part, error_schema, list_of,
     outcome,

@@ -11,7 +11,7 @@ use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Li
 use serde_json::{Map, Value as Json};
 
 use self::offered::{Git, LanguageModel, Packages};
-use super::network::{self, ProfileShown};
+use crate::network::{self, ProfileShown};
 use crate::call::{CallContext, Reply, encode};
 use crate::models::Models;
 use crate::skills::{self, SkillShown, Skills};

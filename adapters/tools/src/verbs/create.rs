@@ -11,7 +11,7 @@ use dormouse_core::{Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
 use super::Verb;
 use super::clone::{self, Repository};
-use super::network;
+use crate::network;
 use super::shown::SandboxShown;
 use crate::call::{Answer, Caller};
 use crate::services::Services;

@@ -16,7 +16,6 @@ pub(crate) mod job;
 pub(crate) mod life;
 pub(crate) mod look;
 pub(crate) mod lost;
-pub(crate) mod network;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod shown;

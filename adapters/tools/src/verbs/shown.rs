@@ -10,7 +10,7 @@ use dormouse_core::sandboxes::View;
 use serde_json::Value as Json;
 
 use super::given::{self, MountShown, WithdrawnShown};
-use super::network::{self, GrantShown};
+use crate::network::{self, GrantShown};
 use crate::spec::{Nested, OrNull, answer, list_of};
 
 answer! {

@@ -11,10 +11,10 @@ use dormouse_core::network::{Problem, Trouble};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes that lie in one direction at most.
-pub(super) const CAPACITY: usize = 64 << 10;
+pub(crate) const CAPACITY: usize = 64 << 10;
 
 /// The head of an answer: its status and its headers.
-pub(super) type Head = (u16, Vec<(String, Vec<u8>)>);
+pub(crate) type Head = (u16, Vec<(String, Vec<u8>)>);
 
 /// Bytes on their way in one direction.
 #[derive(Default)]
@@ -70,11 +70,11 @@ pub(super) fn pipe() -> (GuestEnd, HostEnd, Teller) {
 }
 
 /// The guest's end.
-pub(super) struct GuestEnd(Shared);
+pub(crate) struct GuestEnd(Shared);
 
 impl GuestEnd {
     /// Sends what there is room for.
-    pub(super) fn send(&self, bytes: &[u8]) -> Result<usize, Problem> {
+    pub(crate) fn send(&self, bytes: &[u8]) -> Result<usize, Problem> {
         let mut state = self.0.lock();
         if let Some(problem) = &state.problem {
             return Err(problem.clone());
@@ -91,7 +91,7 @@ impl GuestEnd {
     }
 
     /// Takes what has come. None: nothing now; empty: the end.
-    pub(super) fn receive(&self, most: usize) -> Result<Option<Vec<u8>>, Problem> {
+    pub(crate) fn receive(&self, most: usize) -> Result<Option<Vec<u8>>, Problem> {
         let mut state = self.0.lock();
         if !state.back.bytes.is_empty() {
             let bytes = state.back.take(most);
@@ -105,7 +105,7 @@ impl GuestEnd {
     }
 
     /// The head of an answer, once.
-    pub(super) fn head(&self) -> Result<Option<Head>, Problem> {
+    pub(crate) fn head(&self) -> Result<Option<Head>, Problem> {
         let mut state = self.0.lock();
         match state.head.take() {
             Some(head) => Ok(Some(head)),
@@ -114,14 +114,14 @@ impl GuestEnd {
     }
 
     /// Says that nothing more is sent.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         let mut state = self.0.lock();
         state.out.ended = true;
         wake(&mut state.reader);
     }
 
     /// Whether it can be read and written now; whoever polls is woken when that changes.
-    pub(super) fn poll_ready(&self, cx: &Context<'_>) -> (bool, bool) {
+    pub(crate) fn poll_ready(&self, cx: &Context<'_>) -> (bool, bool) {
         let mut state = self.0.lock();
         state.guest = Some(cx.waker().clone());
         let failed = state.problem.is_some();
@@ -266,7 +266,7 @@ mod tests {
         });
         let (mut read, mut over) = (0, false);
         loop {
-            over = over || futures::poll!(&mut writing).is_ready();
+            over = over || writing.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
             match guest.receive(usize::MAX).unwrap() {
                 None => panic!("nothing comes"),
                 Some(bytes) if bytes.is_empty() => break,
