@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,6 +83,10 @@ impl Audit {
                 format!("the audit `{}` cannot be written: {error}", path.display()),
             )
         };
+        if std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo()) {
+            // To open it would wait for somebody who reads.
+            return Err(told(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe")));
+        }
         let file = File::options().append(true).create(true).mode(0o600).open(path).map_err(told)?;
         let about = file.metadata().map_err(told)?;
         if about.is_file() && about.permissions().mode() & 0o077 != 0 {

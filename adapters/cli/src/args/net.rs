@@ -26,7 +26,7 @@ pub(crate) struct NetCheckArgs {
     /// The address, such as `https://api.example.com/v1/items`
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// File of rules, secrets and budgets (docs/decisions/network.md)
+    /// File of rules, secrets and budgets (docs/reference/network.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) network: Option<PathBuf>,
     /// Allow https to a host, in the profile `default`; can be repeated

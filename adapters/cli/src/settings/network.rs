@@ -160,7 +160,11 @@ impl Opened {
             };
             match taken {
                 Ok(()) => tracing::info!("the file of the network was changed, and holds from now on"),
-                Err(error) => tracing::error!(%error, "the file of the network is left as it was"),
+                Err(error) => tracing::error!(
+                    %error,
+                    "the file of the network was changed and cannot be taken, so that the rules of before hold; a confined server reads \
+                     only a file that was written in place, and not one that replaced it"
+                ),
             }
         }
     }
