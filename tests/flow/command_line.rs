@@ -33,7 +33,7 @@ fn the_exit_status_says_how_it_ended() {
         (vec!["--memory", "16MiB", "1"], 2),
         (vec!["--no-such-flag", "1"], 2),
         (vec!["--mount", "nonsense", "1"], 2),
-        (vec!["--network", "1"], 1),
+        (vec!["--network", "none.toml", "1"], 1),
     ] {
         let ran = eval(&arguments);
         assert_eq!(ran.status, Some(status), "{arguments:?}: {}{}", ran.text(), ran.complaint());

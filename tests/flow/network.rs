@@ -163,7 +163,7 @@ fn a_recorded_run_is_played_without_its_server() {
         let words = ["eval", "--network", path, "--network-audit", audit, how, tape, code];
         dormouse_tests::binary::dormouse(&words, b"").text().trim().to_owned()
     };
-    assert_eq!(eval("--network-record", &asks(port, "GET", "/a")), "'hello'");
-    assert_eq!(eval("--network-replay", &asks(port, "GET", "/a")), "'hello'");
+    assert_eq!(eval("--network-record", &asks(port, "GET", "/a")), "hello");
+    assert_eq!(eval("--network-replay", &asks(port, "GET", "/a")), "hello");
     assert_eq!(eval("--network-replay", &asks(port, "GET", "/b")), "403");
 }

@@ -187,6 +187,8 @@ fn net_12_certificates_that_are_not_trusted() {
 #[test]
 fn a_secret_is_put_in_on_its_way_and_stays_at_home() {
     let kept = WORLD.sandbox("secret");
+    // The host that the secret is for.
+    output(&kept, "S=${S/api.test/keys.test}");
     let secret = WORLD.outside.secret();
     let stars = "*".repeat(secret.len());
     for line in [
