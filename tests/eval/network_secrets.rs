@@ -42,7 +42,8 @@ const PROGRAMS: [(&str, &str); 3] = [
 /// The forms of a value.
 fn forms(value: &str) -> Vec<Vec<u8>> {
     let bytes = value.as_bytes();
-    let mut forms = vec![bytes.to_vec(), HEXLOWER.encode(bytes).into_bytes(), bytes.iter().rev().copied().collect()];
+    let mut forms =
+        vec![bytes.to_vec(), HEXLOWER.encode(bytes).into_bytes(), bytes.iter().rev().copied().collect()];
     // In Base64 a value looks different at each of three offsets; its ends belong to its neighbours too.
     for offset in 0..3 {
         let text = BASE64.encode(&[&b"xxx"[..offset], bytes].concat());
@@ -83,7 +84,8 @@ fn net_17_a_secret_is_in_nothing_that_is_left_of_its_use() {
             .runtime()
             .give_network(&Owner::local(), &NetworkGrant::default(), of, &mut request.context)
             .unwrap();
-        let placeholder = request.context.grants.environment.iter().find(|(name, _)| name == "KEY").unwrap().1.clone();
+        let placeholder =
+            request.context.grants.environment.iter().find(|(name, _)| name == "KEY").unwrap().1.clone();
         let mut session = sandbox::wait(provider.session(&request.language)).unwrap();
         let outcome = sandbox::wait(provider.continue_session(&mut session, &request)).unwrap();
         let said = format!("{outcome:?}");
@@ -103,5 +105,9 @@ fn net_17_a_secret_is_in_nothing_that_is_left_of_its_use() {
         sandbox::wait(kept.stop()).unwrap();
     }
     let key = outside.folder().join("key");
-    assert_eq!(found(outside.folder(), &forms), [key], "the search finds the operator's file, and nothing else");
+    assert_eq!(
+        found(outside.folder(), &forms),
+        [key],
+        "the search finds the operator's file, and nothing else"
+    );
 }

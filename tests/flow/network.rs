@@ -16,7 +16,8 @@ fn server() -> u16 {
         for stream in listener.incoming().flatten() {
             let mut lines = BufReader::new(&stream).lines();
             while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-            let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello");
+            let _ = (&stream)
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello");
         }
     });
     port
@@ -99,7 +100,8 @@ fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
     let elsewhere = asks(port + 1, "GET", "/a");
     let denied = server.call("sandbox_eval", json!({"code": elsewhere, "allow_network": true}));
     assert_eq!(denied["result"]["value"], "PermissionError");
-    let wanted = json!({"host": "127.0.0.1", "port": port + 1, "reason": "port", "rule": "profile.default.allow[0]"});
+    let wanted =
+        json!({"host": "127.0.0.1", "port": port + 1, "reason": "port", "rule": "profile.default.allow[0]"});
     assert_eq!(denied["network"]["denied"], json!([wanted]), "{denied}");
 
     // A sandbox has what it was made with.

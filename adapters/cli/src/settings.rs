@@ -39,11 +39,11 @@ pub(crate) use serve::{Serve, serve};
 
 use self::connect::Connected;
 use self::wall::{Confined, Further};
-use crate::wall::Confine;
 use crate::args::{
     BoundArgs, ConnectArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs,
     SkillArgs, StateArgs,
 };
+use crate::wall::Confine;
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -300,8 +300,11 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
     if let Some(secret) = network.as_ref().and_then(network::Meant::told_by_command)
         && confined.confine != Confine::Off
     {
-        let told = format!("the secret `{secret}` comes from a command, which a confined server cannot start");
-        return Err(Error::args_invalid(told).with_hint("give it as a file or a variable, or add --no-confine"));
+        let told =
+            format!("the secret `{secret}` comes from a command, which a confined server cannot start");
+        return Err(
+            Error::args_invalid(told).with_hint("give it as a file or a variable, or add --no-confine")
+        );
     }
     let names = confined.resolver();
     let model = model::model(&arguments.model, names.as_ref())?;

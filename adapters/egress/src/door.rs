@@ -17,7 +17,9 @@ use crate::upstream::Body;
 impl Port for Door {
     fn open(&self, host: &str, port: u16) -> Result<Serve, Problem> {
         let opened = Door::open(self, host, port).map_err(problem)?;
-        Ok(Box::new(|stream: Box<dyn Duplex>| opened.serve(stream).map(|served| served.map_err(problem)).boxed()))
+        Ok(Box::new(|stream: Box<dyn Duplex>| {
+            opened.serve(stream).map(|served| served.map_err(problem)).boxed()
+        }))
     }
 
     fn exchange(&self, request: NetworkRequest) -> BoxFuture<'static, Result<NetworkAnswer, Problem>> {

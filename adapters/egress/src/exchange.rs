@@ -67,7 +67,9 @@ impl Door {
     /// What makes a connection fail: `host`, `port`, `address`, `unknown_name`, `refused`, `untrusted`, `timed_out`, `reset`; a spent
     /// budget; `unrecorded`. A body that ends early has an error of its own.
     pub async fn exchange(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
-        use Reason::{Authority, Encoding, Form, Method, NotRecorded, Path, Protocol, Secret, Tainted, Upgrade};
+        use Reason::{
+            Authority, Encoding, Form, Method, NotRecorded, Path, Protocol, Secret, Tainted, Upgrade,
+        };
         let target = match Target::of(request.uri()) {
             Ok(target) => target,
             Err(refusal) => {
@@ -77,9 +79,8 @@ impl Door {
         };
         match self.pass(request, &target, false).await {
             Err(refusal) => match refusal.reason {
-                Protocol | Method | Path | Secret | Tainted | Authority | Form | Upgrade | Encoding | NotRecorded => {
-                    Ok(denial(&refusal))
-                }
+                Protocol | Method | Path | Secret | Tainted | Authority | Form | Upgrade | Encoding
+                | NotRecorded => Ok(denial(&refusal)),
                 _ => Err(refusal),
             },
             passed => passed.map(|(answer, _)| answer),

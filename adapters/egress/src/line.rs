@@ -14,8 +14,9 @@ const MAX: usize = 4 << 10;
 pub(crate) fn read(line: &str) -> Result<WantedRule> {
     let shown: String = line.escape_debug().take(200).collect();
     let wrong = |told: &str| {
-        Error::args_invalid(format!("`{shown}` is no rule of a network: {told}"))
-            .with_hint("write it as `GET,POST https://api.example.com/v1/**`; methods and path can be left out")
+        Error::args_invalid(format!("`{shown}` is no rule of a network: {told}")).with_hint(
+            "write it as `GET,POST https://api.example.com/v1/**`; methods and path can be left out",
+        )
     };
     if line.len() > MAX {
         return Err(wrong("it is longer than 4096 bytes"));
@@ -41,7 +42,14 @@ pub(crate) fn read(line: &str) -> Result<WantedRule> {
         Some((host, port)) => (host, Some(port.parse().map_err(|_| wrong("its port is none"))?)),
         None => (place, None),
     };
-    Ok(WantedRule { host: host.to_owned(), port, protocol, methods, paths: path.into_iter().collect(), websocket: None })
+    Ok(WantedRule {
+        host: host.to_owned(),
+        port,
+        protocol,
+        methods,
+        paths: path.into_iter().collect(),
+        websocket: None,
+    })
 }
 
 /// A rule as lines, one for each of its paths.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use dormouse_core::Result;
 use dormouse_core::network::{Network, NetworkGrant, NetworkProfile, NetworkRun, OpenDoor};
 use dormouse_core::sandbox::{Owner, SandboxId};
-use dormouse_core::Result;
 
 use crate::gate::{Caller, Gate, Run, Way};
 use crate::line;

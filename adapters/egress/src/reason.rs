@@ -80,7 +80,10 @@ impl Reason {
     /// Whether the operator's rules are the reason, or a recording that is played, so that it is an answer (403) and no failure of the network.
     pub fn is_policy(self) -> bool {
         use Reason::{Address, Host, Method, NotRecorded, Path, Port, Protocol, Secret, Tainted, Upgrade};
-        matches!(self, Host | Port | Protocol | Method | Path | Address | Secret | Tainted | Upgrade | NotRecorded)
+        matches!(
+            self,
+            Host | Port | Protocol | Method | Path | Address | Secret | Tainted | Upgrade | NotRecorded
+        )
     }
 
     /// Whether a budget is the reason.

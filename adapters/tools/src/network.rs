@@ -83,8 +83,10 @@ pub(crate) fn asked(profile: Option<&str>, allow: &[String]) -> Result<Option<Ne
     let lines = Some(allow.to_vec()).filter(|lines| !lines.is_empty());
     match (profile, lines) {
         (None | Some(NONE), None) => Ok(None),
-        (Some(NONE), Some(_)) => Err(Error::args_invalid("`network_allow` is of no use with `network: none`")
-            .with_hint("leave `network` out, or name one of sandbox_capabilities")),
+        (Some(NONE), Some(_)) => {
+            Err(Error::args_invalid("`network_allow` is of no use with `network: none`")
+                .with_hint("leave `network` out, or name one of sandbox_capabilities"))
+        }
         (None, allow) => Ok(Some(NetworkGrant { allow, ..NetworkGrant::default() })),
         (Some(profile), allow) => Ok(Some(NetworkGrant { profile: profile.to_owned(), allow })),
     }

@@ -12,9 +12,9 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::{Error, Result};
 use crate::connections::Taint;
 use crate::sandbox::{Owner, SandboxId};
+use crate::{Error, Result};
 
 /// The profile that is meant where none is named.
 pub const DEFAULT_PROFILE: &str = "default";

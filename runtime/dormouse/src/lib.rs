@@ -153,8 +153,8 @@ pub use dormouse_core::{
     Resolve, Result, RunContext, Runtime, Sandboxes, Status, Stream, Usage, Value,
 };
 pub use dormouse_core::{
-    connections, grants, keys, limits, mistaken, model, network, packages, program, project, sandbox, sandboxes,
-    value, waiting,
+    connections, grants, keys, limits, mistaken, model, network, packages, program, project, sandbox,
+    sandboxes, value, waiting,
 };
 pub use dormouse_store as store;
 pub use dormouse_wasm as wasm;

@@ -65,7 +65,10 @@ impl Net {
     fn door(&self) -> Result<&Arc<dyn Door>, Problem> {
         let door = self.door.as_ref().ok_or_else(Problem::none)?;
         if self.connections.len() >= MOST {
-            return Err(Problem::new(Trouble::Exhausted, format!("{MOST} connections are open, as many as may")));
+            return Err(Problem::new(
+                Trouble::Exhausted,
+                format!("{MOST} connections are open, as many as may"),
+            ));
         }
         Ok(door)
     }
@@ -122,7 +125,11 @@ impl Net {
     }
 
     /// Those of the interests that are ready; whoever polls is woken when that changes.
-    pub(crate) fn poll_ready(&self, interests: &[contract::Interest], cx: &Context<'_>) -> Vec<contract::Ready> {
+    pub(crate) fn poll_ready(
+        &self,
+        interests: &[contract::Interest],
+        cx: &Context<'_>,
+    ) -> Vec<contract::Ready> {
         let mut ready = Vec::new();
         for interest in interests {
             let connection = interest.connection;
@@ -169,5 +176,7 @@ async fn exchange(door: &dyn Door, (end, teller): (HostEnd, &Teller), asked: Ask
 /// What a guest sends, in pieces.
 fn sent(reader: ReadHalf<HostEnd>) -> Pieces {
     let broken = |_| Problem::new(Trouble::Reset, "the request's body broke off");
-    ReaderStream::with_capacity(reader, CAPACITY).map(move |piece: std::io::Result<Bytes>| piece.map_err(broken)).boxed()
+    ReaderStream::with_capacity(reader, CAPACITY)
+        .map(move |piece: std::io::Result<Bytes>| piece.map_err(broken))
+        .boxed()
 }

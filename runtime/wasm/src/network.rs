@@ -45,11 +45,7 @@ impl Host {
 }
 
 impl contract::Host for Host {
-    async fn open(
-        &mut self,
-        host: String,
-        port: u16,
-    ) -> wasmtime::Result<Result<u64, contract::Problem>> {
+    async fn open(&mut self, host: String, port: u16) -> wasmtime::Result<Result<u64, contract::Problem>> {
         Ok(self.net.open(&host, port).map_err(told))
     }
 

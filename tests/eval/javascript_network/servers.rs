@@ -107,11 +107,13 @@ fn slow_pieces() -> impl futures::Stream<Item = io::Result<Bytes>> + Send + 'sta
 
 /// It ends within its body.
 async fn cut() -> Response {
-    pieces(&["a"]).chain(stream::once(async {
-        // What came before is on its way then.
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        Err(io::Error::other("cut"))
-    })).answer()
+    pieces(&["a"])
+        .chain(stream::once(async {
+            // What came before is on its way then.
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            Err(io::Error::other("cut"))
+        }))
+        .answer()
 }
 
 async fn coded(Path(name): Path<String>) -> Response {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dormouse::Bounds;
 
-use super::{ConnectArgs, NetworkArgs, GrantArgs, LimitArgs};
+use super::{ConnectArgs, GrantArgs, LimitArgs, NetworkArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ConnectArgs, NetworkArgs, DockerArgs, GitArgs, ImageArgs, QuotaArgs};
+use super::{ConnectArgs, DockerArgs, GitArgs, ImageArgs, NetworkArgs, QuotaArgs};
 use crate::settings::units;
 
 /// Where sandboxes are kept.

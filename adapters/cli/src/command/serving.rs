@@ -223,7 +223,8 @@ impl Serving {
 /// Does what has to be done before there is an event loop to serve with; no thread of it is left.
 fn before_the_wall<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let event_loop = event_loop.map_err(|error| Error::internal("the event loop cannot be started", error))?;
+    let event_loop =
+        event_loop.map_err(|error| Error::internal("the event loop cannot be started", error))?;
     event_loop.block_on(work)
 }
 

@@ -118,7 +118,9 @@ impl Meant {
     /// The first secret that a command tells, by name.
     pub(crate) fn told_by_command(&self) -> Option<&str> {
         let mut secrets = self.settings.secrets.iter();
-        secrets.find(|secret| matches!(secret.source, Source::Command { .. })).map(|secret| secret.name.as_str())
+        secrets
+            .find(|secret| matches!(secret.source, Source::Command { .. }))
+            .map(|secret| secret.name.as_str())
     }
 
     /// Opens the gate: reads the secrets, and opens the audit.
@@ -214,15 +216,16 @@ fn kept_key(path: &Path) -> Result<[u8; 32]> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(|error| Error::internal("the system has no randomness", error))?;
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
-        file.write_all(&key)?;
-        file.sync_all()?;
-        // Where another process was first, its key counts.
-        match fs::hard_link(&draft, path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            linked => linked,
-        }
-    });
+    let written =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+            file.write_all(&key)?;
+            file.sync_all()?;
+            // Where another process was first, its key counts.
+            match fs::hard_link(&draft, path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                linked => linked,
+            }
+        });
     let _ = fs::remove_file(&draft);
     written.and_then(|()| read_key(path)).map_err(told)
 }

@@ -354,7 +354,8 @@ async fn who_has_read_what_strangers_wrote_sends_nothing_out() {
     let setup = Setup::new(None, "", &rules.join("\n")).await;
     let door = setup.door();
     let url = |host: &str| format!("http://{host}:{port}/");
-    for (host, status) in [("paste.test", 200), ("tracker.test", 200), ("paste.test", 403), ("own.test", 200)] {
+    for (host, status) in [("paste.test", 200), ("tracker.test", 200), ("paste.test", 403), ("own.test", 200)]
+    {
         assert_eq!(ask(&door, get(&url(host), &[])).await.unwrap().status, status, "{host}");
     }
     assert_eq!(door.used().denied[0].reason, "tainted");

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dormouse_core::mistaken::in_other_words;
-use dormouse_core::{
-    Error, EvalRequest, Grants, Language, Limits, Outcome, Policy, Result, Runtime, Status,
-};
+use dormouse_core::{Error, EvalRequest, Grants, Language, Limits, Outcome, Policy, Result, Runtime, Status};
 use serde_json::{Map, Value as Json};
 
 use crate::call::encode::{self, Head, Tail};

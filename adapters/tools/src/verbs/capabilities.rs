@@ -11,9 +11,9 @@ use dormouse_core::{Abilities, Access, Error, EvalRequest, Grants, GuestInfo, Li
 use serde_json::{Map, Value as Json};
 
 use self::offered::{Git, LanguageModel, Packages};
-use crate::network::{self, ProfileShown};
 use crate::call::{CallContext, Reply, encode};
 use crate::models::Models;
+use crate::network::{self, ProfileShown};
 use crate::skills::{self, SkillShown, Skills};
 use crate::spec::{
     Answered as _, ErrorFields, Field, LOOKS, Nested, Nothing, OrNull, Order, Table, ToolSpec, answer,

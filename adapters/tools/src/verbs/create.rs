@@ -11,9 +11,9 @@ use dormouse_core::{Error, ErrorCode, Grants, Limits, Result, Sandboxes};
 
 use super::Verb;
 use super::clone::{self, Repository};
-use crate::network;
 use super::shown::SandboxShown;
 use crate::call::{Answer, Caller};
+use crate::network;
 use crate::services::Services;
 use crate::skills::{self, SkillShown};
 use crate::spec::{

@@ -170,11 +170,7 @@ impl Drop for Teller {
 }
 
 impl AsyncRead for HostEnd {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut state = self.0.lock();
         if state.out.bytes.is_empty() && !state.out.ended {
             state.reader = Some(cx.waker().clone());

@@ -6,9 +6,9 @@ use dormouse_core::{Captured, Error, ErrorCode};
 use serde_json::Value as Json;
 
 use crate::call::encode;
+use crate::network::{self, UsedShown};
 use crate::spec::outcome::{CLOSED_FILES, RECOVERY_REASON, warning};
 use crate::spec::{Answered as _, ErrorFields, Flat, Inline, Nested, OrNull, answer, list_of};
-use crate::network::{self, UsedShown};
 
 /// Bytes of each stream that are shown whole (16 KiB).
 pub(super) const WHOLE: usize = 16 << 10;
