@@ -3,7 +3,7 @@
 use dormouse_core::network::{Denied, NetworkGrant, NetworkProfile, NetworkUse};
 use dormouse_core::{Error, Result};
 
-use crate::spec::{Nested, answer, list_of};
+use crate::spec::{Given, Nested, answer, list_of};
 
 /// The word for no network.
 const NONE: &str = "none";
@@ -78,9 +78,13 @@ pub(crate) fn granted(grant: Option<&NetworkGrant>) -> Option<Nested<GrantShown>
 /// What a call asks for. Lines alone mean the usual profile.
 ///
 /// # Errors
-/// `args_invalid` for lines without a network.
-pub(crate) fn asked(profile: Option<&str>, allow: &[String]) -> Result<Option<NetworkGrant>> {
-    let lines = Some(allow.to_vec()).filter(|lines| !lines.is_empty());
+/// `args_invalid` for lines without a network, and for a list without lines.
+pub(crate) fn asked(profile: Option<&str>, allow: &Given<Vec<String>>) -> Result<Option<NetworkGrant>> {
+    if allow.given && allow.value.is_empty() {
+        return Err(Error::args_invalid("`network_allow` is empty, which would allow nothing")
+            .with_hint("leave it out to have all of the network, or leave `network` out to have none"));
+    }
+    let lines = allow.given.then(|| allow.value.clone());
     match (profile, lines) {
         (None | Some(NONE), None) => Ok(None),
         (Some(NONE), Some(_)) => {

@@ -259,11 +259,7 @@ async fn run(services: &Services, caller: &Caller, asked: Create) -> Result<Answ
     for pair in &asked.env.value {
         set_variable(&mut spec.environment, variable(pair)?);
     }
-    if asked.network_allow.given && asked.network_allow.value.is_empty() {
-        return Err(Error::args_invalid("`network_allow` is empty, which would allow nothing")
-            .with_hint("leave it out to have all of the network, or leave `network` out to have none"));
-    }
-    spec.network = network::asked(asked.network.value.as_deref(), &asked.network_allow.value)?;
+    spec.network = network::asked(asked.network.value.as_deref(), &asked.network_allow)?;
     Grants { environment: spec.environment.clone(), ..Grants::default() }.check()?;
     let begins = repository.map(|repository| repository.beginning(services, caller)).transpose()?;
     let wanted = Asked {
