@@ -8,7 +8,7 @@
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
 //! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
-//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `carry` |
+//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `plain`, `carry`, `linger` |
 //! | one request: the steps, in their order | `exchange`: [`Door::exchange`]; WebSockets `socket` |
 //! | what may be spent | `budget`: [`Budget`] |
 //! | where it says that it goes, and its form | `message` |
@@ -66,10 +66,12 @@ mod gate;
 pub mod host;
 mod learn;
 mod line;
+mod linger;
 mod message;
 mod note;
 mod outside;
 pub mod path;
+mod plain;
 pub mod policy;
 mod reason;
 mod resolve;

@@ -4,7 +4,7 @@
 //! instead: the byte 0x16 and a line of JSON, `{"name": "api.example.com", "alpn": ["http/1.1"]}`. The gate does the real TLS, and
 //! answers with the same byte and a line: `{"alpn": "http/1.1"}`, or `{"error": REASON, "message": …}`. What follows is HTTP/1.1 in the
 //! open; it is parsed here, and each request goes through the gate. One that becomes a WebSocket is the last of its stream, which carries
-//! bytes from there on. A stream to a place that a rule of `tcp` allows carries bytes from its beginning.
+//! bytes from there on. A stream to a place that a rule of `tcp` allows carries bytes from its beginning, and refuses a greeting.
 //! Dialling for a greeting or for bytes counts as a request of the budget.
 
 use std::convert::Infallible;
@@ -30,8 +30,10 @@ use crate::cassette::missing;
 use crate::exchange::denial;
 use crate::gate::Door;
 use crate::host::Host;
+use crate::linger::Lingering;
 use crate::message::{MAX_HEAD, MAX_HEADERS, Target};
 use crate::note::Note;
+use crate::plain::Plain;
 use crate::policy::Protocol;
 use crate::reason::{Reason, Refusal};
 use crate::socket::Socket;
@@ -176,13 +178,7 @@ impl Opened {
         } else {
             Err(Refusal::new(Reason::Untrusted, "TLS of a guest's own cannot be looked into"))
         };
-        let reply = match &told {
-            Ok(alpn) => json!({ "alpn": alpn }),
-            Err(Refusal { reason, message, .. }) => json!({ "error": reason, "message": message }),
-        };
-        let mut bytes = vec![GREETING];
-        bytes.extend_from_slice(format!("{reply}\n").as_bytes());
-        stream.write_all(&bytes).await.map_err(gone)?;
+        stream.write_all(&reply(&told.as_ref().copied())).await.map_err(gone)?;
         stream.flush().await.map_err(gone)?;
         match told {
             Ok(_) => Ok(true),
@@ -232,7 +228,8 @@ impl Opened {
     }
 
     /// Carries bytes in both directions.
-    async fn carry(&self, stream: impl AsyncRead + AsyncWrite, place: &Place) -> Result<(), Refusal> {
+    async fn carry(&self, stream: impl AsyncRead + AsyncWrite + Unpin, place: &Place) -> Result<(), Refusal> {
+        let mut stream = Plain::new(stream);
         let mut note = Note::new(&self.door, &self.target, "", "");
         note.rule = Some(self.rule.clone());
         let carried = async {
@@ -241,9 +238,19 @@ impl Opened {
             let dialer = self.door.0.way.view().state.dialer.clone();
             let (server, address) = dialer.reach(place).await?;
             note.address = Some(address);
-            carry(&self.door, &mut note, (place, false), stream, server, None).await
+            carry(&self.door, &mut note, (place, false), &mut stream, server, None).await
         };
-        match carried.await {
+        let mut carried = carried.await;
+        if stream.is_greeted() {
+            let refusal = Refusal::new(
+                Reason::Protocol,
+                format!("`{}` is allowed bytes (tcp), and the gate speaks TLS for a rule of https alone", place.host),
+            );
+            let _ = stream.write_all(&reply(&Err(&refusal))).await;
+            let _ = stream.shutdown().await;
+            carried = Err(refusal);
+        }
+        match carried {
             Ok(()) => {
                 note.ended();
                 Ok(())
@@ -251,6 +258,17 @@ impl Opened {
             Err(refusal) => Err(note.refused(refusal)),
         }
     }
+}
+
+/// The answer to a greeting: the protocol that was agreed on, or why there is none.
+fn reply(told: &Result<Option<&str>, &Refusal>) -> Vec<u8> {
+    let told = match told {
+        Ok(alpn) => json!({ "alpn": alpn }),
+        Err(Refusal { reason, message, .. }) => json!({ "error": reason, "message": message }),
+    };
+    let mut bytes = vec![GREETING];
+    bytes.extend_from_slice(format!("{told}\n").as_bytes());
+    bytes
 }
 
 /// What a stream became: the guest's end of it, and the WebSocket that a server agreed to.
@@ -263,9 +281,8 @@ async fn asked(
     target: &Target,
     agreed: &Agreed,
 ) -> Response<Body> {
-    let gone = |_: hyper::Error| Refusal::new(Reason::Cancelled, "the request's body ended early");
     let guest = hyper::upgrade::on(&mut request);
-    let request = request.map(|body| BodyExt::boxed_unsync(body.map_err(gone)));
+    let request = Lingering::of(request).map(BodyExt::boxed_unsync);
     match door.pass(request, target, true).await {
         Ok((answer, socket)) => {
             let upgraded = socket.map(|socket| (guest, socket));

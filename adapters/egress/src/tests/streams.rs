@@ -311,6 +311,56 @@ async fn net_30_bytes_hold_no_secret_and_go_to_checked_addresses() {
 }
 
 #[tokio::test]
+async fn net_11_a_greeting_on_a_stream_of_bytes_is_refused() {
+    let server = Server::bytes(vec![b"back".to_vec()], false).await;
+    let rules = rule("tcp", server.port, "");
+    let setup = Setup::new(None, "", &rules).await;
+    let (mut guest, serving) = open(&setup.door(), server.port);
+    guest.write_all(b"\x16").await.unwrap();
+    guest.write_all(b"{\"name\":\"a.test\"}\n").await.unwrap();
+    let told = line(&mut guest).await;
+    assert_eq!(told["error"], "protocol");
+    assert_eq!(serving.await.unwrap().unwrap_err().reason, Reason::Protocol);
+    assert!(server.got.lock().unwrap().iter().all(String::is_empty));
+    // A handshake of the guest's own is bytes as any other, and so is one byte alone.
+    for bytes in [&b"\x16\x03\x01\r\n\r\n"[..], b"\x16\r\n\r\n", b"{\r\n\r\n"] {
+        let (mut guest, serving) = open(&setup.door(), server.port);
+        guest.write_all(bytes).await.unwrap();
+        guest.shutdown().await.unwrap();
+        let mut back = Vec::new();
+        guest.read_to_end(&mut back).await.unwrap();
+        assert_eq!(back, b"back");
+        serving.await.unwrap().unwrap();
+        assert!(server.last().as_bytes().starts_with(bytes), "{bytes:?}: {:?}", server.last());
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_a_guest_that_writes_all_of_its_body_first() {
+    let server = Server::http(None, |_, _| answer(&[], "x")).await;
+    let setup = Setup::new(None, "", &rule("http", server.port, "methods = [\"GET\"]")).await;
+    let host = format!("Host: a.test:{}\r\n", server.port);
+    let (mut guest, serving) = open(&setup.door(), server.port);
+    let body = vec![b'a'; 4 << 20];
+    let head = format!("POST /x HTTP/1.1\r\n{host}Content-Length: {}\r\n\r\n", body.len());
+    guest.write_all(head.as_bytes()).await.unwrap();
+    guest.write_all(&body).await.expect("the stream stays open while the body is written");
+    // And the next request of the stream is answered.
+    guest.write_all(format!("GET /x HTTP/1.1\r\n{host}Connection: close\r\n\r\n").as_bytes()).await.unwrap();
+    let mut back = String::new();
+    guest.read_to_string(&mut back).await.unwrap();
+    assert!(back.starts_with("HTTP/1.1 403 ") && back.contains("HTTP/1.1 200 "), "{back}");
+    serving.await.unwrap().unwrap();
+    // Who waits for a word before sending gets the answer, and no word.
+    let (mut guest, _serving) = open(&setup.door(), server.port);
+    let head = format!("POST /x HTTP/1.1\r\n{host}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    guest.write_all(head.as_bytes()).await.unwrap();
+    let mut back = String::new();
+    guest.read_to_string(&mut back).await.unwrap();
+    assert!(back.starts_with("HTTP/1.1 403 ") && !back.contains(" 100 "), "{back}");
+}
+
+#[tokio::test]
 async fn net_22_streams_count_as_connections_and_are_given_back() {
     let rules = rule("http", 80, "") + "[budget]\nconnections = 3\nrequests = 100\n";
     let setup = Setup::new(None, "", &rules).await;
