@@ -19,7 +19,7 @@ use dormouse_core::network::{Door as AnyDoor, Duplex, Proxy as Port};
 use dormouse_core::Result;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http_body_util::BodyExt as _;
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -33,6 +33,7 @@ use crate::body::empty;
 use crate::budget::Held;
 use crate::exchange::denial;
 use crate::gate::Door;
+use crate::linger::Lingering;
 use crate::message::{MAX_HEAD, MAX_HEADERS, Target, authority_of};
 use crate::note::Note;
 use crate::reason::{Reason, Refusal};
@@ -182,9 +183,8 @@ pub(crate) async fn passed(
     held: Option<Held>,
     agreed: &Agreed,
 ) -> Response<Body> {
-    let gone = |_: hyper::Error| Refusal::new(Reason::Cancelled, "the request's body ended early");
     let guest = hyper::upgrade::on(&mut request);
-    let request = request.map(|body| body.map_err(gone).boxed_unsync());
+    let request = Lingering::of(request).map(BodyExt::boxed_unsync);
     match door.pass(request, target, true).await {
         Ok((answer, None)) => match held {
             Some(held) => answer.map(|body| keeping(body, held)),

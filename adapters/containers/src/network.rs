@@ -1,0 +1,114 @@
+//! The network of a container's runs: its programs are told of a proxy by variables that clients know, and the proxy is the gate's.
+//!
+//! Owns: when there is a way to the proxy, and the variables. Does not own: the way ([`Container::reach`](crate::Container::reach)), nor
+//! what the proxy lets through ([`dormouse_core::network`]).
+//!
+//! The way is made when the first run with a network begins, and lasts as long as its container. What runs on after its call counts
+//! for the run that began last.
+
+use std::sync::Arc;
+
+use dormouse_core::network::{Door, NetworkUse, Proxy};
+use dormouse_core::{Error, ErrorCode, Result, RunContext};
+
+use crate::machine::ContainerMachine;
+use crate::port::Reached;
+
+/// Variables by which clients know of a proxy.
+const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+/// Variables by which they know what does not go through it: the container itself.
+const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const OWN: &str = "localhost,127.0.0.1,::1";
+/// Variables by which they know which authorities to trust.
+const AUTHORITIES: [&str; 8] = [
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+    "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
+    "AWS_CA_BUNDLE",
+];
+/// Node.js asks for this before its own `fetch` looks for a proxy.
+const NODE: &str = "NODE_USE_ENV_PROXY";
+
+/// What a sandbox has of a network.
+#[derive(Default)]
+pub(crate) struct Network {
+    /// As long as the sandbox is awake: what it trusts is the same in each of its containers.
+    proxy: Option<Arc<dyn Proxy>>,
+    /// From the container that it has now.
+    reached: Option<Reached>,
+    variables: Vec<(String, String)>,
+}
+
+impl Network {
+    /// Its container is another one.
+    pub(crate) fn leave(&mut self) {
+        self.reached = None;
+    }
+
+    /// What its programs find, once there was a way.
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+}
+
+impl ContainerMachine {
+    /// Gives a run its network, if it has a door, with the variables that say so. The door, if what goes out goes through it.
+    ///
+    /// # Errors
+    /// `capability_unavailable` for a sandbox that asked for a network which its container cannot have; `provider_unavailable`.
+    pub(crate) async fn connect(&mut self, context: &mut RunContext) -> Result<Option<Arc<dyn Door>>> {
+        let Some(door) = context.network.clone() else { return Ok(None) };
+        let proxy = match &self.network.proxy {
+            Some(proxy) => proxy.clone(),
+            None => match door.proxy()? {
+                Some(proxy) => self.network.proxy.insert(proxy).clone(),
+                // The operator has taken the network back: there is nothing to reach.
+                None => return Ok(None),
+            },
+        };
+        proxy.turn(&door);
+        if self.network.reached.as_ref().is_none_or(|reached| !reached.way.is_open()) {
+            self.network.reached = None;
+            match self.container.reach(proxy).await {
+                Ok(reached) => {
+                    self.network.variables = variables(&reached);
+                    self.network.reached = Some(reached);
+                }
+                // It has not asked for it: this is what sandboxes are given that can have it.
+                Err(error) if cannot(&error) && self.spec.network.is_none() => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let own = &self.spec.environment;
+        let given = self.network.variables.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
+        context.offer_variables(given.cloned().collect());
+        Ok(Some(door))
+    }
+}
+
+/// What a run did with its network, if it has one.
+pub(crate) fn used(door: Option<&Arc<dyn Door>>) -> Option<NetworkUse> {
+    door.map(|door| door.used())
+}
+
+fn cannot(error: &Error) -> bool {
+    error.code() == ErrorCode::CapabilityUnavailable
+}
+
+fn variables(reached: &Reached) -> Vec<(String, String)> {
+    let of = |names: &[&str], value: &str| {
+        let all: Vec<(String, String)> = names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
+        all
+    };
+    [
+        of(&PROXIES, &reached.url),
+        of(&DIRECT, OWN),
+        of(&AUTHORITIES, &reached.authorities),
+        of(&[NODE], "1"),
+    ]
+    .concat()
+}
