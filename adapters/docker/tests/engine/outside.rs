@@ -41,7 +41,7 @@ impl Resolve for Names {
 pub(crate) struct World {
     pub(crate) http: u16,
     pub(crate) https: u16,
-    pub(crate) accepted: Arc<AtomicUsize>,
+    accepted: Arc<AtomicUsize>,
     pub(crate) network: Arc<Outside>,
     folder: tempfile::TempDir,
     _servers: JoinSet<()>,
@@ -138,7 +138,7 @@ async fn serve(servers: &mut JoinSet<()>, accepted: &Arc<AtomicUsize>, tls: Opti
     port
 }
 
-/// Answers each request with its own head.
+/// Answers each request with its own head, or with as many bytes as its path asks for (`/v1/bytes/COUNT`).
 async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut got = Vec::new();
     loop {
@@ -147,9 +147,12 @@ async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
         got.extend_from_slice(&piece[..read]);
         while let Some(end) = got.windows(4).position(|four| four == b"\r\n\r\n") {
             let head: Vec<u8> = got.drain(..end + 4).collect();
+            let text = String::from_utf8_lossy(&head).into_owned();
+            let count = text.split_once("/v1/bytes/").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+            let body = count.map_or(head, |count| vec![b'x'; count]);
             let answer =
-                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nx-echo: {VALUE}\r\n\r\n", head.len());
-            if stream.write_all(&[answer.as_bytes(), &head].concat()).await.is_err() {
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nx-echo: {VALUE}\r\n\r\n", body.len());
+            if stream.write_all(&[answer.as_bytes(), &body].concat()).await.is_err() {
                 return;
             }
         }
