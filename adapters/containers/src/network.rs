@@ -84,7 +84,8 @@ impl ContainerMachine {
             }
         }
         let own = &self.spec.environment;
-        let given = self.network.variables.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
+        let given =
+            self.network.variables.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
         context.offer_variables(given.cloned().collect());
         Ok(Some(door))
     }
@@ -101,14 +102,10 @@ fn cannot(error: &Error) -> bool {
 
 fn variables(reached: &Reached) -> Vec<(String, String)> {
     let of = |names: &[&str], value: &str| {
-        let all: Vec<(String, String)> = names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
+        let all: Vec<(String, String)> =
+            names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
         all
     };
-    [
-        of(&PROXIES, &reached.url),
-        of(&DIRECT, OWN),
-        of(&AUTHORITIES, &reached.authorities),
-        of(&[NODE], "1"),
-    ]
-    .concat()
+    [of(&PROXIES, &reached.url), of(&DIRECT, OWN), of(&AUTHORITIES, &reached.authorities), of(&[NODE], "1")]
+        .concat()
 }

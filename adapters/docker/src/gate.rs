@@ -83,10 +83,7 @@ pub(crate) fn can_be(shared: &Shared) -> Result<()> {
         );
     }
     if relay::PROGRAM.is_empty() {
-        return refuse(
-            "a container cannot reach the gate here",
-            "run this on Linux, or leave `network` out",
-        );
+        return refuse("a container cannot reach the gate here", "run this on Linux, or leave `network` out");
     }
     Ok(())
 }
@@ -237,8 +234,8 @@ async fn image(shared: &Shared) -> Result<String> {
 
 /// Another for another program: FNV-1a, 64 bits.
 fn tag(program: &[u8]) -> String {
-    let hash = program
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = program.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }

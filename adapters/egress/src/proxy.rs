@@ -15,8 +15,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use dormouse_core::network::{Door as AnyDoor, Duplex, Proxy as Port};
 use dormouse_core::Result;
+use dormouse_core::network::{Door as AnyDoor, Duplex, Proxy as Port};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
@@ -121,8 +121,7 @@ impl Proxy {
         match door.0.account.connection() {
             Ok(held) => passed(&door, request, &target, Some(held), agreed).await,
             Err(refusal) => {
-                let mut note =
-                    Note::new(&door, &target, request.method().as_str(), request.uri().path());
+                let mut note = Note::new(&door, &target, request.method().as_str(), request.uri().path());
                 denial(&note.refused(spent(&door, refusal)))
             }
         }

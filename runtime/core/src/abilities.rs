@@ -18,7 +18,7 @@ pub struct Abilities {
     pub include: &'static [&'static str],
     /// What names an image: a `container`, or a `checkpoint` that the operator offers; `none` where there are none.
     pub images: &'static str,
-    /// The most of a network that a sandbox can have.
+    /// The most of a network that a sandbox can have: `none`, or what the operator's `rules` allow.
     pub network: &'static str,
     /// What `memory_bytes` bounds: each `interpreter`, or the `sandbox` as a whole.
     pub memory: &'static str,

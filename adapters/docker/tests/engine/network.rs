@@ -34,7 +34,8 @@ addresses = ["127.0.0.0/8"]
 
 fn networked(profile: &str) -> (SandboxSpec, NetworkGrant) {
     let grant = NetworkGrant { profile: profile.into(), allow: None };
-    let spec = SandboxSpec { image: Some(FULL.into()), network: Some(grant.clone()), memory: 256 << 20, ..spec() };
+    let spec =
+        SandboxSpec { image: Some(FULL.into()), network: Some(grant.clone()), memory: 256 << 20, ..spec() };
     (spec, grant)
 }
 
@@ -98,8 +99,14 @@ async fn net_34_a_container_reaches_what_rules_allow_and_nothing_else() {
     // Each request has its lines, the two that left two of them.
     let audit = world.audit();
     let events: Vec<&str> = audit.iter().filter_map(|line| line["event"].as_str()).collect();
-    assert_eq!(events, ["sent", "ended", "sent", "ended", "refused", "refused", "refused", "refused", "refused"]);
-    assert!(audit.iter().all(|line| line["sandbox"] == sandbox.as_str() && line["run"] == "run1"), "{audit:?}");
+    assert_eq!(
+        events,
+        ["sent", "ended", "sent", "ended", "refused", "refused", "refused", "refused", "refused"]
+    );
+    assert!(
+        audit.iter().all(|line| line["sandbox"] == sandbox.as_str() && line["run"] == "run1"),
+        "{audit:?}"
+    );
     assert_eq!(audit[3]["secrets"], serde_json::json!(["KEY"]));
     assert!(!format!("{audit:?}").contains(VALUE));
     drop(machine);
@@ -170,7 +177,8 @@ async fn net_34_a_container_sees_no_way_out_but_its_own() {
     assert_eq!(lines[4], "x-dormouse-denied: protocol", "{said}");
     assert!(lines[5] != "no error" && lines[6] == "x-dormouse-denied: authority", "{said}");
     assert!(lines[7].contains(" 400 ") || lines[7].contains(" 200 "), "{said}");
-    let untrusted = world.audit().iter().any(|line| line["reason"] == "untrusted" && line["host"] == "a.test");
+    let untrusted =
+        world.audit().iter().any(|line| line["reason"] == "untrusted" && line["host"] == "a.test");
     assert!(untrusted && !world.audit().iter().any(|line| line["path"] == "/v2"));
     // Who ends all of its processes does not end what carries.
     run(&mut machine, &door, "kill -9 -1").await;
@@ -182,7 +190,11 @@ async fn net_34_a_container_sees_no_way_out_but_its_own() {
     let mut other = bench.provider.machine(&other_spec, None).await.unwrap();
     let other_door = world.door(&SandboxId::random().unwrap(), "run2", &other_grant);
     assert!(!other_door.environment.iter().any(|(name, _)| name == "KEY"));
-    let said = run(&mut other, &other_door, &python(&format!("https://b.test:{https}/x"), "")).await.outcome.stdout.text;
+    let said = run(&mut other, &other_door, &python(&format!("https://b.test:{https}/x"), ""))
+        .await
+        .outcome
+        .stdout
+        .text;
     assert!(said.starts_with("200 "), "{said}");
     let said = run(&mut other, &other_door, &python(&url, "")).await.outcome.stdout.text;
     assert!(said.contains("403 Forbidden"), "{said}");
@@ -222,7 +234,11 @@ async fn net_24_a_relay_lives_as_long_as_its_container() {
     .await;
     assert_ne!(relay_of(&bench).await, relay);
     // Another container has another beside it, and the same authority.
-    let told = run(&mut machine, &door, "head -c 600 /run/dormouse/ca.pem; echo kept > /workspace/file").await.outcome.stdout.text;
+    let told = run(&mut machine, &door, "head -c 600 /run/dormouse/ca.pem; echo kept > /workspace/file")
+        .await
+        .outcome
+        .stdout
+        .text;
     let snapshot = machine.snapshot(Include::Files).await.unwrap();
     machine.restore(snapshot.as_ref()).await.unwrap();
     let outcome = run(&mut machine, &door, "cat file; head -c 600 /run/dormouse/ca.pem").await.outcome;
@@ -234,7 +250,14 @@ async fn net_24_a_relay_lives_as_long_as_its_container() {
     let outcome = run(&mut fork, &world.door(&other, "run2", &grant), &ask).await.outcome;
     assert!(outcome.stdout.text.starts_with("200 "), "{}", outcome.stdout.text);
     // What is kept of a sandbox has nothing of it.
-    assert!(run(&mut fork, &world.door(&other, "run3", &grant), "ls -A /tmp /workspace").await.outcome.stdout.text.contains("file"));
+    assert!(
+        run(&mut fork, &world.door(&other, "run3", &grant), "ls -A /tmp /workspace")
+            .await
+            .outcome
+            .stdout
+            .text
+            .contains("file")
+    );
     drop((machine, fork));
     wait_for_left(&bench.docker, &bench.owner(), (0, 0)).await;
     bench.end().await;
@@ -293,14 +316,20 @@ async fn net_22_a_container_has_the_budget_of_its_runs_and_waits_for_nobody() {
     let told = outcome.network.unwrap();
     assert_eq!((told.requests, told.denied[0].reason), (12, "requests"), "{told:?}");
     // An interpreter that goes on from call to call has its network in each.
-    let text = format!("import urllib.request\nurllib.request.urlopen('http://a.test:{}/v1/x').status", world.http);
+    let text =
+        format!("import urllib.request\nurllib.request.urlopen('http://a.test:{}/v1/x').status", world.http);
     for number in 0..2 {
         let door = world.door(&sandbox, &format!("eval{number}"), &grant);
         let mut request = EvalRequest::new(Language::python(), text.clone());
         request.context.network = Some(door.door.clone());
         request.context.offer_variables(door.environment.clone());
         let outcome = machine.eval(request).await.unwrap();
-        assert!(matches!(&outcome.status, Status::Returned(_)), "{:?} {}", outcome.status, outcome.stderr.text);
+        assert!(
+            matches!(&outcome.status, Status::Returned(_)),
+            "{:?} {}",
+            outcome.status,
+            outcome.stderr.text
+        );
         assert_eq!(outcome.network.unwrap().requests, 1);
     }
     let runs: Vec<_> = world.audit().iter().rev().take(3).map(|line| line["run"].clone()).collect();

@@ -59,7 +59,8 @@ impl World {
         std::fs::write(&key, VALUE).unwrap();
         std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let text = rules.replace("HTTPS", &https.to_string()).replace("HTTP", &http.to_string());
-        let text = format!("trust = [\"ca.pem\"]\n{text}\n[secret.KEY]\nfile = \"key\"\nhosts = [\"a.test\"]\n");
+        let text =
+            format!("trust = [\"ca.pem\"]\n{text}\n[secret.KEY]\nfile = \"key\"\nhosts = [\"a.test\"]\n");
         let settings = file::parse(&text, &folder.path().join("net.toml")).unwrap();
         let audit = Audit::file(&folder.path().join("audit.jsonl")).unwrap();
         let names: Arc<dyn Resolve> = Arc::new(Names);
@@ -113,7 +114,11 @@ fn certificate(folder: &Path) -> Arc<ServerConfig> {
     Arc::new(config.unwrap())
 }
 
-async fn serve(servers: &mut JoinSet<()>, accepted: &Arc<AtomicUsize>, tls: Option<Arc<ServerConfig>>) -> u16 {
+async fn serve(
+    servers: &mut JoinSet<()>,
+    accepted: &Arc<AtomicUsize>,
+    tls: Option<Arc<ServerConfig>>,
+) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let accepted = accepted.clone();
@@ -148,7 +153,8 @@ async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
         while let Some(end) = got.windows(4).position(|four| four == b"\r\n\r\n") {
             let head: Vec<u8> = got.drain(..end + 4).collect();
             let text = String::from_utf8_lossy(&head).into_owned();
-            let count = text.split_once("/v1/bytes/").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+            let count =
+                text.split_once("/v1/bytes/").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
             let body = count.map_or(head, |count| vec![b'x'; count]);
             let answer =
                 format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nx-echo: {VALUE}\r\n\r\n", body.len());

@@ -6,12 +6,15 @@ use std::time::Duration;
 use dormouse_core::network::{Door as AnyDoor, Proxy as _, Shut};
 use dormouse_core::testing::wait_until_async;
 use dormouse_core::{Error, ErrorCode};
+use futures::{SinkExt as _, StreamExt as _};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{accept_async, client_async};
 
 use crate::gate::Run;
 use crate::proxy::Proxy;
@@ -54,7 +57,11 @@ async fn tunnel(proxy: &Proxy, place: &str) -> DuplexStream {
 }
 
 /// TLS over a stream, as a program that trusts these authorities and names this host.
-async fn tls(stream: DuplexStream, authorities: &str, name: &str) -> std::io::Result<TlsStream<DuplexStream>> {
+async fn tls(
+    stream: DuplexStream,
+    authorities: &str,
+    name: &str,
+) -> std::io::Result<TlsStream<DuplexStream>> {
     let mut roots = RootCertStore::empty();
     let all = CertificateDer::pem_slice_iter(authorities.as_bytes()).map(|one| one.unwrap());
     roots.add_parsable_certificates(all);
@@ -124,9 +131,8 @@ async fn net_34_tls_of_a_program_ends_at_the_gate() {
     let (door, key) = (way.run(Run::default()), way.environment()[0].1.clone());
     let proxy = Proxy::of(&door).unwrap();
     let place = format!("a.test:{}", https.port);
-    let secure = async || {
-        tls(tunnel(&proxy, &place).await, &proxy.authority().pem(), "a.test").await.unwrap()
-    };
+    let secure =
+        async || tls(tunnel(&proxy, &place).await, &proxy.authority().pem(), "a.test").await.unwrap();
     let stream = secure().await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(b"http/1.1".as_slice()));
     let back = told(stream, &request(&place, "/v1/x", &format!("Authorization: Bearer {key}\r\n"))).await;
@@ -169,7 +175,10 @@ async fn net_34_a_handshake_for_another_name_is_refused() {
     assert!(other.is_err());
     assert_eq!(door.used().denied[0].reason, "untrusted");
     let last = setup.audit().pop().unwrap();
-    assert_eq!((&last["event"], &last["reason"], &last["host"]), (&"refused".into(), &"untrusted".into(), &"a.test".into()));
+    assert_eq!(
+        (&last["event"], &last["reason"], &last["host"]),
+        (&"refused".into(), &"untrusted".into(), &"a.test".into())
+    );
     assert_eq!(https.accepted(), 0);
     // What is no handshake, and what never ends.
     for bytes in ["\x16\x03\x01\x00\x04abcd", "\x16{\"name\":\"a.test\"}\n"] {
@@ -259,4 +268,39 @@ async fn net_22_a_proxys_requests_are_the_runs_that_began_last() {
     let _held = tunnel(&proxy, &place).await;
     let back = told(stream(&proxy), &request(&place, &format!("http://{place}/"), "")).await;
     assert!(back.contains("x-dormouse-denied: connections"), "{back}");
+}
+
+#[tokio::test]
+async fn net_29_a_websocket_begins_in_a_tunnel_where_a_rule_says_so() {
+    let authority = Authority::new();
+    let config = authority.server("a.test");
+    let server = Server::start(move |stream, _| {
+        let config = config.clone();
+        async move {
+            let Ok(stream) = TlsAcceptor::from(config).accept(stream).await else { return };
+            let Ok(mut socket) = accept_async(stream).await else { return };
+            while let Some(Ok(message)) = socket.next().await {
+                if message.is_text() && socket.send(message).await.is_err() {
+                    return;
+                }
+            }
+        }
+    })
+    .await;
+    for (rest, is_allowed) in [("websocket = true", true), ("", false)] {
+        let setup =
+            Setup::new(Some(&authority), "a-value-of-length", &rule("https", server.port, rest)).await;
+        let door = setup.door();
+        let proxy = Proxy::of(&door).unwrap();
+        let place = format!("a.test:{}", server.port);
+        let stream = tls(tunnel(&proxy, &place).await, &proxy.authority().pem(), "a.test").await.unwrap();
+        let connected = client_async(format!("ws://{place}/socket"), stream).await;
+        assert_eq!(connected.is_ok(), is_allowed, "{:?}", connected.err());
+        let Ok((mut socket, _)) = connected else { continue };
+        for text in ["one", "two"] {
+            socket.send(Message::text(text)).await.unwrap();
+            assert_eq!(socket.next().await.unwrap().unwrap(), Message::text(text));
+        }
+        assert_eq!((door.used().requests, door.used().bytes_out > 6), (1, true));
+    }
 }
