@@ -196,18 +196,18 @@ impl Machine for ContainerMachine {
     async fn eval(&mut self, mut request: EvalRequest) -> Result<Outcome> {
         self.settle().await?;
         self.container.admit()?;
-        let door = self.connect(&mut request.context).await?;
+        let connected = self.connect(&mut request.context).await?;
         let mut outcome = self.run_snippet(request).await?;
-        outcome.network = used(door.as_ref());
+        outcome.network = used(connected.as_ref());
         Ok(outcome)
     }
 
     async fn exec(&mut self, mut request: LineRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         self.settle().await?;
         self.container.admit()?;
-        let door = self.connect(&mut request.context).await?;
+        let connected = self.connect(&mut request.context).await?;
         let mut executed = self.run_line(request).await?;
-        executed.outcome.network = used(door.as_ref());
+        executed.outcome.network = used(connected.as_ref());
         if let Some(note) = self.dropped.take() {
             executed.outcome.stderr = with_note(&note, &executed.outcome.stderr);
         }
@@ -217,10 +217,10 @@ impl Machine for ContainerMachine {
     async fn job(&mut self, mut request: LineRequest, _: Arc<dyn Programs>) -> Result<Job> {
         self.settle().await?;
         self.container.admit()?;
-        let door = self.connect(&mut request.context).await?;
+        let connected = self.connect(&mut request.context).await?;
         let running = self.line_beside(request)?;
         let told = move |mut executed: Executed| {
-            executed.outcome.network = used(door.as_ref());
+            executed.outcome.network = used(connected.as_ref());
             executed
         };
         Ok(Box::pin(async move { running.await.map(told) }))

@@ -3,10 +3,10 @@
 //! Owns: when there is a way to the proxy, and the variables. Does not own: the way ([`Container::reach`](crate::Container::reach)), nor
 //! what the proxy lets through ([`dormouse_core::network`]).
 //!
-//! The way is made when the first run with a network begins, and lasts as long as its container. What runs on after its call counts
-//! for the run that began last.
+//! The way is made when the first run with a network begins, and lasts as long as its container. Nothing in a request says which run it
+//! is of: it counts for the one that began last of those that go on, and where none does for the last one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dormouse_core::network::{Door, NetworkUse, Proxy};
 use dormouse_core::{Error, ErrorCode, Result, RunContext};
@@ -20,7 +20,7 @@ const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_pr
 const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
 const OWN: &str = "localhost,127.0.0.1,::1";
 /// Variables by which they know which authorities to trust.
-const AUTHORITIES: [&str; 8] = [
+const AUTHORITIES: [&str; 9] = [
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
     "REQUESTS_CA_BUNDLE",
@@ -29,6 +29,7 @@ const AUTHORITIES: [&str; 8] = [
     "PIP_CERT",
     "CARGO_HTTP_CAINFO",
     "AWS_CA_BUNDLE",
+    "DENO_CERT",
 ];
 /// Node.js asks for this before its own `fetch` looks for a proxy.
 const NODE: &str = "NODE_USE_ENV_PROXY";
@@ -41,6 +42,39 @@ pub(crate) struct Network {
     /// From the container that it has now.
     reached: Option<Reached>,
     variables: Vec<(String, String)>,
+    doors: Doors,
+}
+
+/// The doors of the runs that go on, in the order in which they began.
+type Doors = Arc<Mutex<Vec<Arc<dyn Door>>>>;
+
+/// A run that requests may count for, until this is dropped.
+pub(crate) struct Connected {
+    door: Arc<dyn Door>,
+    doors: Doors,
+    proxy: Arc<dyn Proxy>,
+}
+
+impl Connected {
+    fn new(doors: &Doors, door: Arc<dyn Door>, proxy: Arc<dyn Proxy>) -> Self {
+        let mut all = doors.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(door.clone());
+        proxy.turn(&door);
+        drop(all);
+        Self { door, doors: doors.clone(), proxy }
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = doors.iter().position(|door| Arc::ptr_eq(door, &self.door)) {
+            doors.remove(at);
+        }
+        if let Some(last) = doors.last() {
+            self.proxy.turn(last);
+        }
+    }
 }
 
 impl Network {
@@ -56,11 +90,11 @@ impl Network {
 }
 
 impl ContainerMachine {
-    /// Gives a run its network, if it has a door, with the variables that say so. The door, if what goes out goes through it.
+    /// Gives a run its network, if it has a door, with the variables that say so. None: nothing goes out.
     ///
     /// # Errors
     /// `capability_unavailable` for a sandbox that asked for a network which its container cannot have; `provider_unavailable`.
-    pub(crate) async fn connect(&mut self, context: &mut RunContext) -> Result<Option<Arc<dyn Door>>> {
+    pub(crate) async fn connect(&mut self, context: &mut RunContext) -> Result<Option<Connected>> {
         let Some(door) = context.network.clone() else { return Ok(None) };
         let proxy = match &self.network.proxy {
             Some(proxy) => proxy.clone(),
@@ -70,12 +104,14 @@ impl ContainerMachine {
                 None => return Ok(None),
             },
         };
-        proxy.turn(&door);
         if self.network.reached.as_ref().is_none_or(|reached| !reached.way.is_open()) {
             self.network.reached = None;
-            match self.container.reach(proxy).await {
+            match self.container.reach(proxy.clone()).await {
                 Ok(reached) => {
-                    self.network.variables = variables(&reached);
+                    let own = &self.spec.environment;
+                    let mut all = variables(&reached);
+                    all.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
+                    self.network.variables = all;
                     self.network.reached = Some(reached);
                 }
                 // It has not asked for it: this is what sandboxes are given that can have it.
@@ -83,17 +119,14 @@ impl ContainerMachine {
                 Err(error) => return Err(error),
             }
         }
-        let own = &self.spec.environment;
-        let given =
-            self.network.variables.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
-        context.offer_variables(given.cloned().collect());
-        Ok(Some(door))
+        context.offer_variables(self.network.variables.clone());
+        Ok(Some(Connected::new(&self.network.doors, door, proxy)))
     }
 }
 
 /// What a run did with its network, if it has one.
-pub(crate) fn used(door: Option<&Arc<dyn Door>>) -> Option<NetworkUse> {
-    door.map(|door| door.used())
+pub(crate) fn used(run: Option<&Connected>) -> Option<NetworkUse> {
+    run.map(|run| run.door.used())
 }
 
 fn cannot(error: &Error) -> bool {

@@ -248,3 +248,117 @@ async fn frame(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(u8, u32, usiz
 fn odd() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "what came from the relay cannot be read")
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// The program's end of the streams, and what serves each connection: it says back what it hears, twice.
+    fn program() -> (DuplexStream, JoinHandle<io::Result<()>>) {
+        let (near, far) = tokio::io::duplex(1 << 20);
+        let (from, to) = tokio::io::split(far);
+        let serve: Serve = Arc::new(|mut stream| {
+            Box::pin(async move {
+                let mut piece = [0; 1024];
+                while let Ok(read @ 1..) = stream.read(&mut piece).await {
+                    if stream.write_all(&piece[..read].repeat(2)).await.is_err() {
+                        return;
+                    }
+                }
+                let _ended = stream.shutdown().await;
+            })
+        });
+        (near, tokio::spawn(carry(from, to, serve)))
+    }
+
+    async fn say(to: &mut DuplexStream, kind: u8, number: u32, amount: u32, bytes: &[u8]) {
+        let head = [&[kind][..], &number.to_be_bytes(), &amount.to_be_bytes(), bytes].concat();
+        to.write_all(&head).await.unwrap();
+    }
+
+    /// The next frame that is not about room, with its bytes.
+    async fn heard(from: &mut DuplexStream) -> (u8, u32, Vec<u8>) {
+        loop {
+            let (kind, number, amount) = frame(from).await.unwrap();
+            let mut bytes = vec![0; if kind == DATA { amount } else { 0 }];
+            from.read_exact(&mut bytes).await.unwrap();
+            if kind != CREDIT {
+                return (kind, number, bytes);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn connections_are_carried_beside_each_other_to_their_ends() {
+        let (mut program, _carrying) = program();
+        for number in [7, 8] {
+            say(&mut program, OPEN, number, 0, &[]).await;
+        }
+        say(&mut program, DATA, 8, 2, b"ab").await;
+        assert_eq!(heard(&mut program).await, (DATA, 8, b"abab".to_vec()));
+        say(&mut program, DATA, 7, 1, b"x").await;
+        assert_eq!(heard(&mut program).await, (DATA, 7, b"xx".to_vec()));
+        say(&mut program, END, 7, 0, &[]).await;
+        assert_eq!(heard(&mut program).await.0, END);
+        assert_eq!(heard(&mut program).await, (RESET, 7, Vec::new()));
+        // Of one that is over nothing is known.
+        say(&mut program, RESET, 8, 0, &[]).await;
+        say(&mut program, DATA, 8, 1, b"y").await;
+        assert_eq!(heard(&mut program).await, (RESET, 8, Vec::new()));
+        say(&mut program, OPEN, 8, 0, &[]).await;
+        say(&mut program, DATA, 8, 1, b"z").await;
+        assert_eq!(heard(&mut program).await, (DATA, 8, b"zz".to_vec()));
+    }
+
+    #[tokio::test]
+    async fn one_that_nobody_reads_holds_up_no_other() {
+        let (mut program, _carrying) = program();
+        for number in [1, 2] {
+            say(&mut program, OPEN, number, 0, &[]).await;
+        }
+        // Twice as much as there is room for comes back of it.
+        for _ in 0..8 {
+            say(&mut program, DATA, 1, 16 << 10, &[b'x'; 16 << 10]).await;
+        }
+        let mut came = 0;
+        let until = std::time::Duration::from_millis(500);
+        while let Ok((kind, number, bytes)) = tokio::time::timeout(until, heard(&mut program)).await {
+            assert_eq!((kind, number), (DATA, 1));
+            came += bytes.len();
+        }
+        assert!((WINDOW - PIECE..=WINDOW).contains(&came), "{came}");
+        say(&mut program, DATA, 2, 1, b"y").await;
+        assert_eq!(heard(&mut program).await, (DATA, 2, b"yy".to_vec()));
+        say(&mut program, CREDIT, 1, 16 << 10, &[]).await;
+        let (kind, number, _) = heard(&mut program).await;
+        assert_eq!((kind, number), (DATA, 1));
+    }
+
+    /// NET-34: what the program never says ends all, and nothing grows without a bound.
+    #[tokio::test]
+    async fn net_34_what_a_relay_never_says_ends_it() {
+        for bad in [
+            vec![(9, 1, 0)],
+            vec![(READY, 0, 0)],
+            vec![(OPEN, 1, 1)],
+            vec![(OPEN, 1, 0), (OPEN, 1, 0)],
+            vec![(OPEN, 1, 0), (DATA, 1, 16_385)],
+            vec![(OPEN, 1, 0), (CREDIT, 1, 1)],
+            vec![(CREDIT, 1, u32::MAX)],
+            (0..200).map(|number| (OPEN, number, 0)).collect(),
+        ] {
+            let (mut program, carrying) = program();
+            for (kind, number, amount) in &bad {
+                let head = [&[*kind][..], &u32::to_be_bytes(*number), &u32::to_be_bytes(*amount)].concat();
+                let _gone = program.write_all(&head).await;
+            }
+            let ended = carrying.await.unwrap().unwrap_err();
+            assert_eq!(ended.kind(), io::ErrorKind::InvalidData, "{bad:?}");
+        }
+        let (near, far) = tokio::io::duplex(64);
+        drop(near);
+        assert!(ready(&mut { far }).await.is_err());
+    }
+}

@@ -130,7 +130,11 @@ async fn create(shared: Arc<Shared>, container: String, proxy: Arc<dyn Proxy>) -
     match timeout(within, carried::ready(&mut output)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            return Err(unavailable("a sandbox's relay did not start".into()).with_source(error));
+            let told =
+                format!("the way to the gate cannot be made: port {PORT} of the container may be taken");
+            return Err(Error::new(ErrorCode::ProviderUnavailable, told)
+                .with_hint("reset the sandbox, which ends what runs in it")
+                .with_source(error));
         }
         Err(_) => return Err(slow("start a relay", within)),
     }
