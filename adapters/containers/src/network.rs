@@ -16,9 +16,8 @@ use crate::port::Reached;
 
 /// Variables by which clients know of a proxy.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-/// Variables by which they know what does not go through it: the container itself.
+/// Variables by which they know what does not go through it: nothing, whatever the image says. `localhost` is a name like any other.
 const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
-const OWN: &str = "localhost,127.0.0.1,::1";
 /// Variables by which they know which authorities to trust.
 const AUTHORITIES: [&str; 9] = [
     "SSL_CERT_FILE",
@@ -139,6 +138,6 @@ fn variables(reached: &Reached) -> Vec<(String, String)> {
             names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
         all
     };
-    [of(&PROXIES, &reached.url), of(&DIRECT, OWN), of(&AUTHORITIES, &reached.authorities), of(&[NODE], "1")]
+    [of(&PROXIES, &reached.url), of(&DIRECT, ""), of(&AUTHORITIES, &reached.authorities), of(&[NODE], "1")]
         .concat()
 }
