@@ -156,7 +156,9 @@ impl World {
         let text = format!("trust = [\"ca.pem\"]\n{}{}{budget}", rule(http, "http"), rule(https, "https"));
         let settings = file::parse(&text, &folder.path().join("net.toml"))?;
         let audit = Audit::file(&folder.path().join("audit.jsonl"))?;
-        let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None }).await?;
+        let gate =
+            Gate::open(Options { settings, names: None, audit, key: None, cassette: None, operator: None })
+                .await?;
         let grant = Grant::new(gate.settings().profile("bench")?.clone());
         let way = gate.way(Caller { owner: "bench".into(), sandbox: None }, grant)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -143,6 +143,7 @@ impl Outside {
             audit,
             key: None,
             cassette: None,
+            operator: None,
         };
         let gate = Gate::open(options).await?;
         let dormouse = Dormouse::builder()?.state(folder.path().join("state")).build()?;

@@ -5,6 +5,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`]; [`Watched`] |
+//! | who opens the operator's files, and runs the operator's commands | [`Operator`] |
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
 //! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
@@ -35,7 +36,7 @@
 //!
 //! let settings = file::read(Path::new("net.toml"))?;
 //! let audit = Audit::file(Path::new("network.jsonl"))?;
-//! let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None }).await?;
+//! let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None, operator: None }).await?;
 //! let grant = Grant::new(gate.settings().profile("default")?.clone());
 //! let way = gate.way(Caller { owner: "ann".into(), sandbox: None }, grant)?;
 //! // ... `way.environment()` is the environment of the sandbox: placeholders ...
@@ -69,6 +70,7 @@ mod line;
 mod linger;
 mod message;
 mod note;
+mod operator;
 mod outside;
 pub mod path;
 mod plain;
@@ -93,6 +95,7 @@ pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};
 pub use host::Host;
 pub use learn::{Filter, Learned};
+pub use operator::{Operator, Own};
 pub use outside::Outside;
 pub use policy::{Grant, Wanted};
 pub use reason::{Reason, Refusal};

@@ -36,7 +36,7 @@ pub const ABILITIES: Abilities = Abilities {
     variables: "saved",
     include: &["both", "files", "memory"],
     images: "checkpoint",
-    network: "none",
+    network: "rules",
     memory: "interpreter",
     limits: &[
         "timeout_ms",

@@ -12,11 +12,12 @@ use dormouse::sandbox::Owner;
 use dormouse::{Dormouse, Error, ErrorCode, Resolve, Result, RunContext};
 use dormouse_egress::policy::Rule;
 use dormouse_egress::secrets::{Secret, Source};
-use dormouse_egress::{Audit, Cassette, Gate, Options, Outside, Settings, Watched, flags};
+use dormouse_egress::{Audit, Cassette, Gate, Operator, Options, Outside, Own, Settings, Watched, flags};
+use dormouse_sources::Program;
 
 use super::state_folder;
 use crate::args::{NetworkArgs, StateArgs};
-use crate::audit;
+use crate::{audit, broker};
 
 /// The audit's file in its folder.
 const AUDIT: &str = "network.jsonl";
@@ -115,19 +116,25 @@ impl Meant {
         self.settings.files().iter().cloned().chain(of_short).chain(file).collect()
     }
 
-    /// The first secret that a command tells, by name.
-    pub(crate) fn told_by_command(&self) -> Option<&str> {
-        let mut secrets = self.settings.secrets.iter();
-        secrets
-            .find(|secret| matches!(secret.source, Source::Command { .. }))
-            .map(|secret| secret.name.as_str())
+    /// The commands that tell secrets.
+    pub(crate) fn commands(&self) -> Vec<Program> {
+        let command = |secret: &Secret| match &secret.source {
+            Source::Command { arguments, .. } => broker::program(arguments),
+            _ => None,
+        };
+        self.settings.secrets.iter().filter_map(command).collect()
     }
 
-    /// Opens the gate: reads the secrets, and opens the audit.
+    /// Opens the gate: reads the secrets, and opens the audit. `names`, `operator`: who does that which this process may not do any
+    /// more.
     ///
     /// # Errors
     /// As [`Gate::open`] and [`Audit::file`].
-    pub(crate) async fn open(self, names: Option<Arc<dyn Resolve>>) -> Result<Opened> {
+    pub(crate) async fn open(
+        self,
+        names: Option<Arc<dyn Resolve>>,
+        operator: Option<Arc<dyn Operator>>,
+    ) -> Result<Opened> {
         let Self { settings, audit, key, cassette, watched, short } = self;
         for folder in [Some(&audit), key.as_ref()].into_iter().flatten().filter_map(|path| path.parent()) {
             // What opens the file says what is wrong with its folder.
@@ -135,8 +142,10 @@ impl Meant {
         }
         let audit = Audit::file(&audit)?;
         let key = key.as_deref().map(kept_key).transpose()?;
-        let gate = Gate::open(Options { settings, names, audit, key, cassette }).await?;
-        Ok(Opened { outside: Arc::new(Outside::new(gate.clone())), gate, watched, short })
+        let operator = operator.unwrap_or_else(|| Arc::new(Own));
+        let options = Options { settings, names, audit, key, cassette, operator: Some(operator.clone()) };
+        let gate = Gate::open(options).await?;
+        Ok(Opened { outside: Arc::new(Outside::new(gate.clone())), gate, operator, watched, short })
     }
 }
 
@@ -145,6 +154,7 @@ pub(crate) struct Opened {
     /// The same, as the core knows it.
     pub(crate) outside: Arc<Outside>,
     gate: Arc<Gate>,
+    operator: Arc<dyn Operator>,
     watched: Option<Watched>,
     short: Short,
 }
@@ -155,7 +165,7 @@ impl Opened {
         let Some(watched) = &mut self.watched else { return std::future::pending().await };
         loop {
             tokio::time::sleep(LOOK).await;
-            let Some(read) = watched.changed() else { continue };
+            let Some(read) = watched.changed(&*self.operator) else { continue };
             let taken = match read.and_then(|settings| self.short.added_to(settings)) {
                 Ok(settings) => self.gate.reload(settings).await,
                 Err(error) => Err(error),
@@ -164,8 +174,7 @@ impl Opened {
                 Ok(()) => tracing::info!("the file of the network was changed, and holds from now on"),
                 Err(error) => tracing::error!(
                     %error,
-                    "the file of the network was changed and cannot be taken, so that the rules of before hold; a confined server reads \
-                     only a file that was written in place, and not one that replaced it"
+                    "the file of the network was changed and cannot be taken, so that the rules of before hold"
                 ),
             }
         }
@@ -184,7 +193,7 @@ pub(crate) async fn give(
 ) -> Result<()> {
     let Some(meant) = meant else { return Ok(()) };
     let runtime = dormouse.runtime();
-    runtime.set_network(meant.open(None).await?.outside, None);
+    runtime.set_network(meant.open(None, None).await?.outside, None);
     runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)
 }
 
@@ -195,7 +204,7 @@ pub(crate) async fn give(
 pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<()> {
     let folder = state_folder(state.state_dir.as_deref())?;
     let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(()) };
-    let outside = meant.open(None).await?.outside;
+    let outside = meant.open(None, None).await?.outside;
     dormouse.runtime().set_network(outside, Some(NetworkGrant::default()));
     Ok(())
 }
