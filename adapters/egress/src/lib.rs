@@ -15,7 +15,7 @@
 //! | where it says that it goes, and its form | `message` |
 //! | hosts in one form, paths with one reading | [`host`], [`path`] |
 //! | the rule that allows it, or what was lacking | [`policy`], `reason`: [`Refusal`] |
-//! | placeholders become values, values become stars | [`secrets`] |
+//! | placeholders become values, values become stars | [`secrets`]; [`kept_key`] |
 //! | what is written down before it leaves, and after | `note`, `audit`: [`Audit`] |
 //! | a name becomes addresses that were checked | `resolve`: [`System`]; [`Outer`] for other clients of this process; [`address`] |
 //! | TLS, and connections that are kept | `upstream` |
@@ -65,6 +65,7 @@ pub mod flags;
 pub mod fuzz;
 mod gate;
 pub mod host;
+mod installation;
 mod learn;
 mod line;
 mod linger;
@@ -94,6 +95,7 @@ pub use check::Verdict;
 pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};
 pub use host::Host;
+pub use installation::kept_key;
 pub use learn::{Filter, Learned};
 pub use operator::{Operator, Own};
 pub use outside::Outside;

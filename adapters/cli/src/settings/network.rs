@@ -1,18 +1,19 @@
 //! What is meant by `--allow-net`, `--network` and `--secret`: what sandboxes may reach, and how that is written down.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
-use dormouse::{Dormouse, Error, ErrorCode, Resolve, Result, RunContext};
+use dormouse::{Dormouse, Error, Resolve, Result, RunContext};
 use dormouse_egress::policy::Rule;
 use dormouse_egress::secrets::{Secret, Source};
-use dormouse_egress::{Audit, Cassette, Gate, Operator, Options, Outside, Own, Settings, Watched, flags};
+use dormouse_egress::{
+    Audit, Cassette, Gate, Operator, Options, Outside, Own, Settings, Watched, flags, kept_key,
+};
 use dormouse_sources::Program;
 
 use super::state_folder;
@@ -209,56 +210,11 @@ pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<()> 
     Ok(())
 }
 
-/// The key of an installation, which is made when there is none.
-fn kept_key(path: &Path) -> Result<[u8; 32]> {
-    let told = |error: io::Error| {
-        Error::new(
-            ErrorCode::StateUnavailable,
-            format!("the key `{}` cannot be read or made: {error}", path.display()),
-        )
-        .with_hint("secrets of the network need a state folder that can be written")
-    };
-    match read_key(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        read => return read.map_err(told),
-    }
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| Error::internal("the system has no randomness", error))?;
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
-            file.write_all(&key)?;
-            file.sync_all()?;
-            // Where another process was first, its key counts.
-            match fs::hard_link(&draft, path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                linked => linked,
-            }
-        });
-    let _ = fs::remove_file(&draft);
-    written.and_then(|()| read_key(path)).map_err(told)
-}
-
-fn read_key(path: &Path) -> io::Result<[u8; 32]> {
-    let mut key = Vec::new();
-    File::open(path)?.take(33).read_to_end(&mut key)?;
-    key.try_into().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it has not 32 bytes"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use dormouse::ErrorCode;
 
-    #[test]
-    fn a_key_is_made_once_and_kept() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join(KEY);
-        let made = kept_key(&path).unwrap();
-        assert_eq!(kept_key(&path).unwrap(), made);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
-        fs::write(&path, "short").unwrap();
-        assert_eq!(kept_key(&path).unwrap_err().code(), ErrorCode::StateUnavailable);
-    }
+    use super::*;
 
     #[test]
     fn secrets_without_rules_are_refused() {
