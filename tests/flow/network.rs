@@ -185,8 +185,8 @@ fn net_37_a_confined_server_takes_files_that_were_replaced_and_secrets_that_comm
         folder.path().join("s").to_str().unwrap(),
     ]);
     let mut server = Server { wire, next: 0 };
-    let made = server.call("sandbox_create", json!({"language": "python", "network": "default"}));
-    let asks = json!({"sandbox": made["sandbox"], "code": asks(port, "POST", "/")});
+    let made = server.call("sandbox_create", json!({"network": "default"}));
+    let asks = json!({"sandbox": made["id"], "code": asks(port, "POST", "/")});
     assert_eq!(server.value(asks.clone()), "hello");
     // As editors, `sed -i` and mounted secrets do it: another file of the same name.
     let replace = |methods: &str| {
