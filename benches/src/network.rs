@@ -121,7 +121,7 @@ fn run(bench: &Bench, dormouse: &Dormouse, (language, code): (&str, &str), wante
     let outcome = bench.runtime.block_on(dormouse.runtime().eval(request))?;
     let ms = milliseconds(begun.elapsed());
     ensure!(outcome.is_ok(), "{}", ending(&outcome));
-    let value = format!("{:?}", outcome.value);
+    let value = format!("{:?}", outcome.value());
     ensure!(value.contains(wanted), "it came to {value}");
     Ok(ms)
 }
