@@ -91,6 +91,11 @@ def restore(code):
     return {"ms": [clock(called)[0]]}
 
 
+def network(code):
+    sandbox = eryx.Sandbox(network=eryx.NetConfig.permissive())
+    return {"ms": [clock(lambda: sandbox.execute(code))[0]]}
+
+
 def late(code, limit_ms):
     limits = eryx.ResourceLimits(execution_timeout_ms=limit_ms)
     sandbox = eryx.Sandbox(resource_limits=limits)
@@ -121,6 +126,7 @@ VERBS = {
     "snapshot": snapshot,
     "restore": restore,
     "late": late,
+    "network": network,
     "version": version,
 }
 

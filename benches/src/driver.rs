@@ -90,6 +90,12 @@ impl Driver {
         Ok((ms, answer.out.unwrap_or_default().trim().to_owned()))
     }
 
+    /// Milliseconds of a run in a fresh sandbox that may reach servers of this machine.
+    pub(crate) fn network(&mut self, code: &str) -> Result<f64> {
+        let answer = self.ask(&json!({"do": "network", "code": code}))?;
+        answer.ms.first().copied().ok_or_else(|| anyhow!("the peer told no time"))
+    }
+
     /// Milliseconds between a time limit and the moment the call came back.
     pub(crate) fn late(&mut self, code: &str, limit_ms: u64) -> Result<Vec<f64>> {
         Ok(self.ask(&json!({"do": "late", "code": code, "limit_ms": limit_ms}))?.ms)

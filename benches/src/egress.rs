@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use dormouse_egress::{Audit, Caller, Door, Gate, Grant, Options, Run, empty, file};
@@ -32,6 +33,8 @@ const BURST: usize = 50;
 const SMALL: usize = 1 << 10;
 /// Bytes of a large answer.
 const LARGE: usize = 100 << 20;
+/// Time that the server takes for a slow answer, in milliseconds.
+pub(crate) const SLOW_MS: u64 = 100;
 /// Bytes of a large answer that the server writes at once.
 const PIECE: usize = 64 << 10;
 
@@ -134,17 +137,17 @@ fn large(bench: &Bench, world: &World) -> Result<Pair> {
 }
 
 /// Servers, and a gate that lets a sandbox ask them.
-struct World {
+pub(crate) struct World {
     http: SocketAddr,
     https: SocketAddr,
     client: TlsConnector,
     way: Arc<dormouse_egress::Way>,
-    _gate: Arc<Gate>,
+    pub(crate) gate: Arc<Gate>,
     _folder: tempfile::TempDir,
 }
 
 impl World {
-    async fn new() -> Result<Self> {
+    pub(crate) async fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let (server, authority) = certificates(&folder.path().join("ca.pem"))?;
         let (http, https) = (listen(None).await?, listen(Some(server)).await?);
@@ -156,21 +159,23 @@ impl World {
         let text = format!("trust = [\"ca.pem\"]\n{}{}{budget}", rule(http, "http"), rule(https, "https"));
         let settings = file::parse(&text, &folder.path().join("net.toml"))?;
         let audit = Audit::file(&folder.path().join("audit.jsonl"))?;
-        let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None }).await?;
+        let gate =
+            Gate::open(Options { settings, names: None, audit, key: None, cassette: None, operator: None })
+                .await?;
         let grant = Grant::new(gate.settings().profile("bench")?.clone());
         let way = gate.way(Caller { owner: "bench".into(), sandbox: None }, grant)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         let config = config.with_root_certificates(authority).with_no_client_auth();
         let client = TlsConnector::from(Arc::new(config));
-        Ok(Self { http, https, client, way, _gate: gate, _folder: folder })
+        Ok(Self { http, https, client, way, gate, _folder: folder })
     }
 
     fn address(&self, secure: bool) -> SocketAddr {
         if secure { self.https } else { self.http }
     }
 
-    fn url(&self, secure: bool, path: &str) -> String {
+    pub(crate) fn url(&self, secure: bool, path: &str) -> String {
         let protocol = if secure { "https" } else { "http" };
         format!("{protocol}://{}/{path}", self.address(secure))
     }
@@ -178,6 +183,22 @@ impl World {
     /// The door of a new run.
     fn door(&self) -> Door {
         self.way.run(Run { id: "bench".into(), ..Run::default() })
+    }
+
+    /// Slow requests over connections of their own, without the gate.
+    pub(crate) async fn straight_together(&self, count: usize, connections: usize) -> Result<()> {
+        let next = Arc::new(AtomicUsize::new(0));
+        let one = |_| {
+            let next = next.clone();
+            async move {
+                let mut sender = self.straight(false).await?;
+                while next.fetch_add(1, Ordering::Relaxed) < count {
+                    get(&mut sender, self.http, "/slow").await?;
+                }
+                Ok(())
+            }
+        };
+        futures::future::try_join_all((0..connections).map(one)).await.map(drop)
     }
 
     /// A connection without the gate.
@@ -247,7 +268,12 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
                 let pieces = pieces.map(|piece| Ok::<_, Infallible>(hyper::body::Frame::data(piece)));
                 http_body_util::StreamBody::new(futures::stream::iter(pieces)).boxed()
             }
-            _ => Full::new(Bytes::from_static(&[b'x'; SMALL])).boxed(),
+            path => {
+                if path == "/slow" {
+                    tokio::time::sleep(Duration::from_millis(SLOW_MS)).await;
+                }
+                Full::new(Bytes::from_static(&[b'x'; SMALL])).boxed()
+            }
         };
         Ok::<_, Infallible>(Response::new(body))
     });

@@ -15,6 +15,7 @@ mod life;
 mod machine;
 mod mcp;
 mod memory;
+mod network;
 #[path = "../../adapters/kubernetes/tests/cluster/node.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
 #[allow(clippy::disallowed_methods, reason = "a node runs programs")]
@@ -104,7 +105,7 @@ enum Profile {
 type Group = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The groups of rows, in the order of the table.
-const GROUPS: [(&str, Group); 18] = [
+const GROUPS: [(&str, Group); 19] = [
     ("fresh, ready, throughput", fresh::rows),
     ("package", packages::rows),
     ("warm", warm::rows),
@@ -120,6 +121,7 @@ const GROUPS: [(&str, Group); 18] = [
     ("life", parked::rows),
     ("shell", shell::rows),
     ("egress", egress::rows),
+    ("egress", network::rows),
     ("docker", containers::rows),
     ("cluster", cluster::rows),
     ("compute", compute::rows),

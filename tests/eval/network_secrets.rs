@@ -9,8 +9,10 @@ use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
 use dormouse::wasm::{Settings, WasmProvider};
 use dormouse_tests::outside::Outside;
+use dormouse_tests::wire::{PATIENCE, Wire};
 use dormouse_tests::{JAVASCRIPT, PHP, PYTHON, ending, sandbox};
 use memchr::memmem;
+use serde_json::json;
 
 /// Uses the secret, shows its placeholder and what the server has seen of it, keeps both, and raises with both.
 const PROGRAMS: [(&str, &str); 3] = [
@@ -110,4 +112,39 @@ fn net_17_a_secret_is_in_nothing_that_is_left_of_its_use() {
         [key],
         "the search finds the operator's file, and nothing else"
     );
+}
+
+#[test]
+fn net_17_a_server_that_logs_everything_logs_and_answers_no_secret() {
+    let outside = Outside::new();
+    let forms = forms(outside.secret());
+    let (rules, state) = (outside.folder().join("served.toml"), outside.folder().join("served"));
+    let text = outside.code(
+        "trust = [\"ca.pem\"]\n[[profile.default.allow]]\nhost = \"localhost\"\nport = $HTTPS\naddresses = [\"127.0.0.0/8\", \"::1/128\"]\n\
+         [secret.KEY]\nfile = \"key\"\nhosts = [\"localhost\"]\n",
+    );
+    fs::write(&rules, text).unwrap();
+    let words =
+        ["--network", rules.to_str().unwrap(), "--state-dir", state.to_str().unwrap(), "--tools", "all"];
+    let mut wire = Wire::start_with(&words, &[("DORMOUSE_LOG", "trace")]);
+    wire.greet();
+    let mut said = String::new();
+    for (id, (language, program)) in (1..).step_by(4).zip(PROGRAMS) {
+        let code = outside.code(program).replace("keys.test", "localhost");
+        let made = wire.call(id, "sandbox_create", json!({"network": "default"}));
+        let sandbox = &made["structuredContent"]["id"];
+        let ran = wire.call(
+            id + 1,
+            "sandbox_eval",
+            json!({"sandbox": sandbox, "language": language, "code": code}),
+        );
+        assert!(ran.to_string().contains("Bearer ****"), "{language}: {ran}");
+        let kept = wire.call(id + 2, "sandbox_checkpoint", json!({"sandbox": sandbox}));
+        let stopped = wire.call(id + 3, "sandbox_stop", json!({"sandbox": sandbox}));
+        said.push_str(&format!("{made}{ran}{kept}{stopped}"));
+    }
+    let log = wire.end(PATIENCE).complaint();
+    assert!(log.contains("TRACE"), "{log}");
+    assert!(!holds(log.as_bytes(), &forms) && !holds(said.as_bytes(), &forms));
+    assert_eq!(found(outside.folder(), &forms), [outside.folder().join("key")]);
 }

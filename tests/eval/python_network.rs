@@ -171,8 +171,8 @@ fn what_goes_wrong_has_the_class_that_python_has_for_it() {
         ),
         (
             "import socket, ssl; ssl.create_default_context().wrap_socket(socket.create_connection(('bytes.test', $BYTES)), server_hostname='bytes.test', do_handshake_on_connect=True)",
-            "SSLError",
-            "`tcp`",
+            "PermissionError",
+            "is allowed bytes (tcp)",
         ),
         (
             "import urllib.request; urllib.request.urlopen('https://api.test:$HTTPS/late?3000', timeout=0.2)",
@@ -365,4 +365,101 @@ fn net_24_connections_end_with_their_run() {
     }
     sandbox::wait(kept.stop()).unwrap();
     assert_eq!(eval(gone), true);
+}
+
+/// Pieces of addresses, good and bad, that are put together at random.
+const PIECES: [&str; 44] = [
+    "https://",
+    "http://",
+    "a.test",
+    "B.Test",
+    "xn--bcher-kva",
+    "127.0.0.1",
+    "127.1",
+    "0x7f.1",
+    "[::1]",
+    "[::ffff:1.2.3.4]",
+    "user@",
+    "user:pass@",
+    "@",
+    ":443",
+    ":8443",
+    ":80",
+    ":",
+    ":+443",
+    ":0443",
+    ".",
+    "..",
+    "/",
+    "//",
+    "/v1",
+    "/v1/items",
+    "/%2e%2e",
+    "/%2F",
+    "/./",
+    "/../",
+    "\\",
+    "?",
+    "?q=1",
+    "?u=http://b.test/",
+    "#",
+    "#f@b.test",
+    "%",
+    "%00",
+    ";",
+    ",",
+    " ",
+    "\t",
+    "-",
+    "_",
+    "b.test",
+];
+
+#[test]
+fn net_03_python_and_the_url_standard_read_every_accepted_address_in_the_same_way() {
+    let rule = |protocol: &str, port: u16| {
+        format!(
+            "[[profile.default.allow]]\nhost = \"*\"\nprotocol = \"{protocol}\"\nport = {port}\npaths = [\"/**\"]\n"
+        )
+    };
+    let rules = [rule("https", 443), rule("https", 8443), rule("http", 80), rule("http", 8443)].concat();
+    let settings = dormouse_egress::file::parse(&rules, "net.toml".as_ref()).unwrap();
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |most: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % most
+    };
+    let mut accepted = Vec::new();
+    for _ in 0..200_000 {
+        let mut text = PIECES[random(2)].to_owned();
+        for _ in 0..1 + random(6) {
+            text.push_str(PIECES[random(PIECES.len())]);
+        }
+        if settings.check("default", "GET", &text).is_ok_and(|verdict| verdict.allowed) {
+            accepted.push(text);
+        }
+    }
+    accepted.sort();
+    accepted.dedup();
+    assert!(accepted.len() > 300, "only {} were accepted", accepted.len());
+    let read = |text: &String| {
+        let url = url::Url::parse(text).unwrap();
+        let host = url.host_str().unwrap().trim_matches(['[', ']']).to_owned();
+        let port = url.port_or_known_default();
+        json!([text, [url.scheme(), host, port, url.path(), url.query().unwrap_or_default()]])
+    };
+    let lines: String = accepted.iter().map(|text| format!("{}\n", read(text))).collect();
+    let code = "import json, sys\nfrom urllib.parse import urlsplit\nothers, count = [], 0\nfor line in sys.stdin:\n\
+                \x20   text, theirs = json.loads(line)\n\
+                \x20   it = urlsplit(text); count += 1\n\
+                \x20   port = it.port or {'http': 80, 'https': 443}[it.scheme]\n\
+                \x20   own = [it.scheme, it.hostname, port, it.path or '/', it.query]\n\
+                \x20   if own != theirs: others.append([text, own, theirs])\n\
+                [count, others[:5]]";
+    let outcome = sandbox::wait(OUTSIDE.snippet(PYTHON, code).stdin(lines).run()).unwrap();
+    let told = value(&outcome);
+    assert_eq!(told["value"][0]["value"], json!(accepted.len()), "{told}");
+    assert_eq!(told["value"][1]["count"], json!(0), "{told}");
 }

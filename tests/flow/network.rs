@@ -83,6 +83,7 @@ fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
 
     let able = server.call("sandbox_capabilities", json!({}));
     assert_eq!(able["network"], "rules", "{able}");
+    assert_eq!(able["abilities"][0]["network"], "rules", "{able}");
     assert_eq!(
         able["networks"],
         json!([
@@ -151,6 +152,53 @@ fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
     let lines: Vec<Json> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
     assert!(count("sent") >= 4 && count("sent") == count("ended") && count("refused") >= 4, "{audit}");
+}
+
+/// Waits until a program that asks gets this.
+fn until(server: &mut Server, arguments: &Json, wanted: &Json) {
+    let begun = Instant::now();
+    loop {
+        let value = server.value(arguments.clone());
+        if value == *wanted {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{value} is not {wanted}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn net_37_a_confined_server_takes_files_that_were_replaced_and_secrets_that_commands_tell() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, path) = (server(), folder.path().join("net.toml"));
+    let secret =
+        "[secret.KEY]\ncommand = [\"sh\", \"-c\", \"echo told-by-a-command\"]\nhosts = [\"a.test\"]\n";
+    let write = |path: &Path, methods: &str| {
+        rules(path, port, methods);
+        let text = std::fs::read_to_string(path).unwrap();
+        std::fs::write(path, format!("{text}{secret}")).unwrap();
+    };
+    write(&path, "");
+    let wire = Wire::greeted(&[
+        "--network",
+        path.to_str().unwrap(),
+        "--state-dir",
+        folder.path().join("s").to_str().unwrap(),
+    ]);
+    let mut server = Server { wire, next: 0 };
+    let made = server.call("sandbox_create", json!({"network": "default"}));
+    let asks = json!({"sandbox": made["id"], "code": asks(port, "POST", "/")});
+    assert_eq!(server.value(asks.clone()), "hello");
+    // As editors, `sed -i` and mounted secrets do it: another file of the same name.
+    let replace = |methods: &str| {
+        let draft = folder.path().join("draft");
+        write(&draft, methods);
+        std::fs::rename(&draft, &path).unwrap();
+    };
+    for (methods, wanted) in [("methods = [\"GET\"]", json!(403)), ("", json!("hello"))] {
+        replace(methods);
+        until(&mut server, &asks, &wanted);
+    }
 }
 
 #[test]

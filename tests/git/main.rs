@@ -85,7 +85,14 @@ impl Desk {
         let settings =
             file::parse(&ports.iter().map(rule).collect::<String>(), &desk.folder.path().join("net.toml"));
         let audit = Audit::file(&desk.folder.path().join("network.jsonl")).unwrap();
-        let options = Options { settings: settings.unwrap(), names: None, audit, key: None, cassette: None };
+        let options = Options {
+            settings: settings.unwrap(),
+            names: None,
+            audit,
+            key: None,
+            cassette: None,
+            operator: None,
+        };
         let gate = sandbox::wait(Gate::open(options)).unwrap();
         let usual = Some(NetworkGrant::default());
         desk.dormouse.runtime().set_network(Arc::new(Outside::new(gate)), usual);

@@ -159,6 +159,7 @@ fn clones_fetches_and_pushes_over_the_network_of_the_sandbox() {
     assert!(desk.text("cd r && git pull --ff-only").contains(" four | 1 +\n"));
     let pushed = desk.run("cd r && git checkout -q -b ours && head -c 300000 /dev/urandom > five && git add five && git commit -q -m five && git push -u origin ours");
     assert_eq!(pushed.status, 0, "{pushed:?}");
+    assert!(pushed.err.contains(&format!("To {}/team/r.git\n", server.url)), "{pushed:?}");
     assert_eq!(real_text(&bare, "git log -1 --format=%s ours; git fsck --strict 2>/dev/null"), "five\n");
     assert!(server.seen().authorizations.iter().all(|shown| shown.as_deref() == Some(HEADER)));
     // A repository that has moved is asked for at its new place.

@@ -127,8 +127,11 @@ impl Outside {
         let counted = |listener, acceptor| Counted { listener, acceptor, accepted: accepted.clone() };
         tokio::spawn(axum::serve(counted(plain, None), servers()).into_future());
         tokio::spawn(
-            axum::serve(counted(https, Some(authority.server(&["api.test", "keys.test"])?)), servers())
-                .into_future(),
+            axum::serve(
+                counted(https, Some(authority.server(&["api.test", "keys.test", "localhost"])?)),
+                servers(),
+            )
+            .into_future(),
         );
         tokio::spawn(axum::serve(counted(own, Some(self_signed("self.test")?)), servers()).into_future());
         tokio::spawn(repeat(bytes, accepted.clone()));
@@ -143,6 +146,7 @@ impl Outside {
             audit,
             key: None,
             cassette: None,
+            operator: None,
         };
         let gate = Gate::open(options).await?;
         let dormouse = Dormouse::builder()?.state(folder.path().join("state")).build()?;

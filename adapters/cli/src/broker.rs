@@ -4,20 +4,23 @@
 //! | helper | does | is confined |
 //! | --- | --- | --- |
 //! | names | looks a name up; connects to the one address of the container engine | to what the system's resolver reads and needs; starts nothing, writes nothing |
+//! | files | opens a file of a list that was fixed before the wall | to reading |
 //! | programs | starts a program of a list that was fixed before the wall; ends it; removes a folder at the end | no: what it starts is the operator's |
 //!
 //! | step | module |
 //! | --- | --- |
 //! | a request, its answer, descriptors that come with it | [`wire`] |
-//! | the server's side | here |
-//! | the helper's side | [`names`], [`programs`] |
+//! | the server's side | here; [`operator`] |
+//! | the helper's side | [`files`], [`names`], [`programs`] |
 //!
 //! A request says a name, or a number of the list, and carries a channel of its own on which the answer comes. Closing the
 //! channel gives the request up, and ends the program that it started. Nothing that a guest says reaches a helper but names
 //! of hosts, and those through the rooms that connect. A helper ends when the server has: nobody holds the other end of
 //! its socket then.
 
+mod files;
 mod names;
+mod operator;
 mod programs;
 mod serve;
 #[cfg(test)]
@@ -40,6 +43,7 @@ use dormouse_sources::{Ended, Process, Program, Started, Starter};
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 
+pub(crate) use self::operator::{Files, Helped, program};
 use self::wire::{Channel, Request};
 
 /// Requests that are under way at one time, besides programs that run; others wait.
@@ -59,6 +63,8 @@ pub(crate) enum Task {
         #[arg(long, num_args = 2, value_names = ["HOST", "PORT"])]
         tcp: Vec<String>,
     },
+    /// Open files
+    Files,
     /// Start programs
     Programs {
         /// A folder to remove at the end
@@ -71,6 +77,7 @@ pub(crate) enum Task {
 pub(crate) fn run(task: Task) -> u8 {
     let done = match task {
         Task::Names { socket, tcp } => names::run(engine(socket, &tcp)),
+        Task::Files => files::run(),
         Task::Programs { remove } => programs::run(remove.as_deref()),
     };
     u8::from(done.is_err())
@@ -173,6 +180,12 @@ impl Helper {
         let (bytes, handed) = channel.answer().await?;
         Ok((channel, bytes, handed))
     }
+
+    /// Asks for what is there at once, outside of the event loop; what was handed over.
+    fn ask_now(&self, request: Request<'_>) -> io::Result<Vec<OwnedFd>> {
+        let channel = wire::ask(&self.socket, request)?;
+        wire::answered(&channel, NOW).map(|(_, handed)| handed)
+    }
 }
 
 #[async_trait]
@@ -231,5 +244,7 @@ impl Process for Running {
     }
 }
 
+/// How long a server waits for what is there at once.
+const NOW: Duration = Duration::from_secs(5);
 /// How long a helper waits for an engine that does not answer.
 const CONNECT: Duration = Duration::from_secs(10);

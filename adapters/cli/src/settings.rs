@@ -43,7 +43,6 @@ use crate::args::{
     BoundArgs, ConnectArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs,
     SkillArgs, StateArgs,
 };
-use crate::wall::Confine;
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -284,7 +283,8 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
     let network = network::read(&arguments.network, state.as_deref())?;
     if let Some(network) = &network {
         further.connects = true;
-        further.read.extend(network.files());
+        further.files.extend(network.files());
+        further.programs.extend(network.commands());
     }
     let mut host = HostFolders::default();
     for root in &arguments.roots {
@@ -297,15 +297,6 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
     let cluster = kubernetes::settings(&arguments.docker)?;
     let numbers = docker::rules(&arguments.docker, cluster.as_ref());
     let confined = wall::confined(arguments, &grants, further, cluster)?;
-    if let Some(secret) = network.as_ref().and_then(network::Meant::told_by_command)
-        && confined.confine != Confine::Off
-    {
-        let told =
-            format!("the secret `{secret}` comes from a command, which a confined server cannot start");
-        return Err(
-            Error::args_invalid(told).with_hint("give it as a file or a variable, or add --no-confine")
-        );
-    }
     let names = confined.resolver();
     let model = model::model(&arguments.model, names.as_ref())?;
     let packages = arguments.packages.clone();

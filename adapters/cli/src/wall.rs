@@ -128,6 +128,12 @@ pub(crate) fn raise_for_names() {
     let _ = filter::restrict(&calls::of_names(std::process::id()));
 }
 
+/// Confines a helper that opens files, as far as the kernel can: it reads, and does nothing else.
+pub(crate) fn raise_for_files() {
+    let _ = files::restrict_reading();
+    let _ = filter::restrict(&calls::of_files(std::process::id()));
+}
+
 /// What this kernel has of the wall, tried in a thread that ends with it.
 pub(crate) fn available() -> Result<Wall> {
     let tried = std::thread::spawn(|| restrict(Confine::Usual, &Reach::default())).join();

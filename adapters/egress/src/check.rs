@@ -35,13 +35,18 @@ impl Settings {
     /// What a profile says of a request; with `wss` or `ws`, of one that becomes a WebSocket. Looks nothing up, and sends nothing.
     ///
     /// # Errors
-    /// `args_invalid` for what is no address of these; `network_denied` for a profile that there is not.
+    /// `args_invalid` for what is no method or no address of these; `network_denied` for a profile that there is not.
     pub fn check(&self, profile: &str, method: &str, url: &str) -> Result<Verdict> {
         let shown: String = url.escape_debug().take(200).collect();
         let wrong = |told: &str| {
             Error::args_invalid(format!("`{shown}`: {told}"))
                 .with_hint("write an address such as `https://api.example.com/v1/items`")
         };
+        if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            let shown: String = method.escape_debug().take(80).collect();
+            return Err(Error::args_invalid(format!("`{shown}` is no method: they are in upper case"))
+                .with_hint(format!("write `{}`", shown.to_ascii_uppercase())));
+        }
         let profile = self.profile(profile)?;
         let (url, websocket) = match url.split_once("://") {
             Some(("wss", rest)) => (format!("https://{rest}"), true),
@@ -102,6 +107,7 @@ mod tests {
         for bad in ["a.test", "ftp://a.test/", "https://127.1/", "https://u@a.test/", ""] {
             assert_eq!(check("GET", bad).unwrap_err().code().as_str(), "args_invalid", "{bad}");
         }
+        assert_eq!(check("get", "https://a.test/").unwrap_err().hint(), Some("write `GET`"));
         assert_eq!(
             settings.check("none", "GET", "https://a.test/").unwrap_err().code().as_str(),
             "network_denied"

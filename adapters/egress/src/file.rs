@@ -1,6 +1,7 @@
 //! The operator's file of rules, secrets and budgets. Whatever it says that is not understood is an error, by its field.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 
 use crate::address::Network;
 use crate::budget::{Budget, Budgets};
+use crate::operator::{Operator, Own};
 use crate::policy::{Part, Profile, Protocol, Rule, SetHeader, WantedRule, rule};
 use crate::secrets::{COMMAND_TTL, Secret, Source, is_own};
 
@@ -189,15 +191,27 @@ enum Amount {
 /// # Errors
 /// `args_invalid` with the file's name, and line and column or the field, for what is not understood; `too_large` past 1 MiB; `not_found`.
 pub fn read(path: &Path) -> Result<Settings> {
+    read_by(&Own, path)
+}
+
+/// The same, with files that somebody else opens.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_by(operator: &dyn Operator, path: &Path) -> Result<Settings> {
     let name = path.display();
     let missing = |error: std::io::Error| {
         Error::new(ErrorCode::NotFound, format!("{name}: the file of network rules cannot be read: {error}"))
     };
-    if std::fs::metadata(path).map_err(missing)?.len() > MAX_FILE {
+    let mut text = String::new();
+    operator
+        .open(path)
+        .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
+        .map_err(missing)?;
+    if text.len() as u64 > MAX_FILE {
         return Err(Error::new(ErrorCode::TooLarge, format!("{name}: it has more than {MAX_FILE} bytes")));
     }
-    let text = std::fs::read_to_string(path).map_err(missing)?;
-    parse(&text, path)
+    parse_by(operator, &text, path)
 }
 
 /// Reads the text of such a file; files that it names are read below the folder of `path`.
@@ -205,6 +219,10 @@ pub fn read(path: &Path) -> Result<Settings> {
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str, path: &Path) -> Result<Settings> {
+    parse_by(&Own, text, path)
+}
+
+fn parse_by(operator: &dyn Operator, text: &str, path: &Path) -> Result<Settings> {
     let name = path.display();
     let file: File = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
@@ -215,7 +233,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Settings> {
             error.message().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
         Error::args_invalid(format!("{name}:{line}:{column}: {told}"))
     })?;
-    file.checked(path).map_err(|error| {
+    file.checked(operator, path).map_err(|error| {
         let placed = Error::new(error.code(), format!("{name}: {}", error.message()));
         match error.hint() {
             Some(hint) => placed.with_hint(hint),
@@ -225,7 +243,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Settings> {
 }
 
 impl File {
-    fn checked(self, path: &Path) -> Result<Settings> {
+    fn checked(self, operator: &dyn Operator, path: &Path) -> Result<Settings> {
         for (what, count, most) in
             [("profiles", self.profile.len(), MAX_PROFILES), ("secrets", self.secret.len(), MAX_SECRETS)]
         {
@@ -259,7 +277,7 @@ impl File {
         let mut trust = Vec::new();
         for (at, file) in self.trust.iter().enumerate() {
             let file = folder.join(file);
-            certificates(&file, &mut trust)
+            certificates(operator, &file, &mut trust)
                 .map_err(|told| Error::args_invalid(format!("trust[{at}]: {told}")))?;
             files.push(file);
         }
@@ -267,10 +285,15 @@ impl File {
     }
 }
 
-fn certificates(file: &Path, all: &mut Vec<CertificateDer<'static>>) -> Result<(), String> {
+fn certificates(
+    operator: &dyn Operator,
+    file: &Path,
+    all: &mut Vec<CertificateDer<'static>>,
+) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| format!("`{}` holds no certificates: {error}", file.display());
     let before = all.len();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| told(&error))? {
+    let opened = operator.open(file).map_err(|error| told(&error))?.take(MAX_FILE);
+    for certificate in CertificateDer::pem_reader_iter(opened) {
         let certificate = certificate.map_err(|error| told(&error))?;
         RootCertStore::empty().add(certificate.clone()).map_err(|error| told(&error))?;
         all.push(certificate);

@@ -15,6 +15,7 @@ use crate::budget::{Account, Budget, Purse};
 use crate::cassette::Cassette;
 use crate::file::Settings;
 use crate::host::Host;
+use crate::operator::{Operator, Own};
 use crate::policy::{Grant, Protocol, Rule};
 use crate::reason::{Reason, Refusal};
 use crate::resolve::System;
@@ -36,6 +37,8 @@ pub struct Options {
     pub key: Option<[u8; 32]>,
     /// A recording that is made of requests and their answers, or that is played. None: neither.
     pub cassette: Option<Cassette>,
+    /// Who opens the files and runs the commands of secrets. None: this process.
+    pub operator: Option<Arc<dyn Operator>>,
 }
 
 /// What everything goes through that leaves a sandbox of this process.
@@ -70,7 +73,8 @@ impl Gate {
 
     /// The same, with servers in memory in place of the network.
     pub(crate) async fn over(options: Options, memory: Option<Memory>) -> Result<Arc<Self>> {
-        let Options { settings, names, audit, key, cassette } = options;
+        let Options { settings, names, audit, key, cassette, operator } = options;
+        let operator = operator.unwrap_or_else(Own::shared);
         let key = match key {
             Some(key) => Zeroizing::new(key),
             None => {
@@ -83,9 +87,9 @@ impl Gate {
         let names = names.unwrap_or_else(|| Arc::new(System::default()));
         let secrets = settings.secrets.clone();
         let vault = if cassette.as_ref().is_some_and(Cassette::is_played) {
-            Vault::closed(secrets, key)?
+            Vault::closed(secrets, key, operator)?
         } else {
-            Vault::load(secrets, key).await?
+            Vault::load(secrets, key, operator).await?
         };
         let dialer = Arc::new(Dialer::new(names, settings.trust.clone(), memory));
         let process = Arc::new(Purse::new("the process", settings.budgets.process));

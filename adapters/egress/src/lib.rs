@@ -5,6 +5,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | what the operator allows: a file, and short forms of it | [`file`](mod@file), [`flags`]; [`Watched`] |
+//! | who opens the operator's files, and runs the operator's commands | [`Operator`] |
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
 //! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
@@ -15,7 +16,7 @@
 //! | where it says that it goes, and its form | `message` |
 //! | hosts in one form, paths with one reading | [`host`], [`path`] |
 //! | the rule that allows it, or what was lacking | [`policy`], `reason`: [`Refusal`] |
-//! | placeholders become values, values become stars | [`secrets`] |
+//! | placeholders become values, values become stars | [`secrets`]; [`kept_key`] |
 //! | what is written down before it leaves, and after | `note`, `audit`: [`Audit`] |
 //! | a name becomes addresses that were checked | `resolve`: [`System`]; [`Outer`] for other clients of this process; [`address`] |
 //! | TLS, and connections that are kept | `upstream` |
@@ -36,7 +37,7 @@
 //!
 //! let settings = file::read(Path::new("net.toml"))?;
 //! let audit = Audit::file(Path::new("network.jsonl"))?;
-//! let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None }).await?;
+//! let gate = Gate::open(Options { settings, names: None, audit, key: None, cassette: None, operator: None }).await?;
 //! let grant = Grant::new(gate.settings().profile("default")?.clone());
 //! let way = gate.way(Caller { owner: "ann".into(), sandbox: None }, grant)?;
 //! // ... `way.environment()` is the environment of the sandbox: placeholders ...
@@ -66,11 +67,13 @@ pub mod flags;
 pub mod fuzz;
 mod gate;
 pub mod host;
+mod installation;
 mod learn;
 mod line;
 mod linger;
 mod message;
 mod note;
+mod operator;
 mod outside;
 pub mod path;
 mod plain;
@@ -96,7 +99,9 @@ pub use check::Verdict;
 pub use file::{DEFAULT_PROFILE, Settings};
 pub use gate::{Caller, Door, Gate, Options, Run, Way};
 pub use host::Host;
+pub use installation::kept_key;
 pub use learn::{Filter, Learned};
+pub use operator::{Operator, Own};
 pub use outside::Outside;
 pub use policy::{Grant, Wanted};
 pub use reason::{Reason, Refusal};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use dormouse_core::Result;
 
 use crate::file::{self, Settings};
+use crate::operator::{Operator, Own};
 
 /// What a file is now: which, how long, and since when. None: it cannot be looked at.
 type Stamp = Option<(u64, u64, u64, (i64, i64), (i64, i64))>;
@@ -25,7 +26,7 @@ impl Watched {
     /// As [`file::read`].
     pub fn open(path: &Path) -> Result<(Settings, Self)> {
         let mut watched = Self { path: path.to_owned(), files: Vec::new() };
-        let settings = watched.read()?;
+        let settings = watched.read(&Own)?;
         Ok((settings, watched))
     }
 
@@ -35,22 +36,22 @@ impl Watched {
     }
 
     /// What the file says now, if it or one that it names was changed. An error is told once; what it says counts when it is changed
-    /// again. Looks at each file, and opens none that is as it was.
-    pub fn changed(&mut self) -> Option<Result<Settings>> {
+    /// again. Looks at each file, and has none opened that is as it was.
+    pub fn changed(&mut self, operator: &dyn Operator) -> Option<Result<Settings>> {
         let is_same = |(path, before): &(PathBuf, Stamp)| stamp(path) == *before;
-        if self.files.iter().all(is_same) { None } else { Some(self.read()) }
+        if self.files.iter().all(is_same) { None } else { Some(self.read(operator)) }
     }
 
     /// What the file says now, whether it was changed or not: somebody asked for it.
     ///
     /// # Errors
     /// As [`file::read`].
-    pub fn read(&mut self) -> Result<Settings> {
+    pub fn read(&mut self, operator: &dyn Operator) -> Result<Settings> {
         // As they are before they are read: what is changed meanwhile is seen the next time.
         let own = (self.path.clone(), stamp(&self.path));
         let mut before: Vec<_> = std::mem::take(&mut self.files);
         before.iter_mut().for_each(|(path, seen)| *seen = stamp(path));
-        let read = file::read(&self.path);
+        let read = file::read_by(operator, &self.path);
         self.files = match &read {
             Err(_) => before,
             Ok(settings) => {
@@ -84,28 +85,28 @@ mod tests {
         write(rules);
         let (settings, mut watched) = Watched::open(&path).unwrap();
         assert_eq!(settings.profile("default").unwrap().rules.len(), 1);
-        assert!(watched.changed().is_none() && watched.changed().is_none());
+        assert!(watched.changed(&Own).is_none() && watched.changed(&Own).is_none());
         write(&rules.repeat(2));
-        assert_eq!(watched.changed().unwrap().unwrap().profile("default").unwrap().rules.len(), 2);
-        assert!(watched.changed().is_none());
+        assert_eq!(watched.changed(&Own).unwrap().unwrap().profile("default").unwrap().rules.len(), 2);
+        assert!(watched.changed(&Own).is_none());
         // An error is told once, and what was there before is not forgotten to be watched.
         write("not toml");
-        assert!(watched.changed().unwrap().is_err());
-        assert!(watched.changed().is_none());
+        assert!(watched.changed(&Own).unwrap().is_err());
+        assert!(watched.changed(&Own).is_none());
         std::fs::remove_file(&path).unwrap();
-        assert!(watched.changed().unwrap().is_err());
-        assert!(watched.changed().is_none());
+        assert!(watched.changed(&Own).unwrap().is_err());
+        assert!(watched.changed(&Own).is_none());
         // As editors do it: another file of the same name.
         let secret = "[secret.KEY]\nfile = \"key\"\nhosts = [\"a.test\"]\n";
         std::fs::write(folder.path().join("new"), format!("{rules}{secret}")).unwrap();
         std::fs::rename(folder.path().join("new"), &path).unwrap();
-        assert_eq!(watched.changed().unwrap().unwrap().secrets.len(), 1);
+        assert_eq!(watched.changed(&Own).unwrap().unwrap().secrets.len(), 1);
         // The secret's file, which comes later.
-        assert!(watched.changed().is_none());
+        assert!(watched.changed(&Own).is_none());
         std::fs::write(folder.path().join("key"), "a-value-of-length").unwrap();
-        assert!(watched.changed().unwrap().is_ok());
-        assert!(watched.changed().is_none());
-        assert!(watched.read().is_ok());
+        assert!(watched.changed(&Own).unwrap().is_ok());
+        assert!(watched.changed(&Own).is_none());
+        assert!(watched.read(&Own).is_ok());
         assert!(Watched::open(&folder.path().join("none")).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -129,6 +130,7 @@ test("what keeps a run from starting is an error", async () => {
     { onOutput: 5 },
     { nowhere: 1 },
     { allowEval: 1 },
+    { allowNetwork: 1 },
   ]) {
     const [name] = Object.keys(wrong);
     await assert.rejects(run("1", wrong), (error) => error instanceof TypeError && error.message.includes(name === "callbacks" ? "a" : name));
@@ -136,11 +138,37 @@ test("what keeps a run from starting is an error", async () => {
   await assert.rejects(run(5), TypeError);
   assert.throws(() => new Dormouse({ url: "http://127.0.0.1:1", allowWrites: true }), /allowWrites/);
   assert.throws(() => new Dormouse({ token: "x" }), /url/);
-  for (const wrong of [{ stat: "x" }, { state: "" }, { maxRunning: 0 }, { ready: -1 }]) {
+  for (const wrong of [{ stat: "x" }, { state: "" }, { maxRunning: 0 }, { ready: -1 }, { allowNet: "a.test" }, { secrets: [1] }, { network: 5 }]) {
     assert.throws(() => new Dormouse(wrong), (error) => error instanceof TypeError && error.message.includes(Object.keys(wrong)[0]));
   }
   assert.throws(() => new Dormouse(null), TypeError);
   await assert.rejects(run("1", null), TypeError);
+});
+
+test("a run reaches what the program allows, and nothing else", async (context) => {
+  const server = createServer((_, answer) => answer.end("hello"));
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  context.after(() => server.closeAllConnections() ?? server.close());
+  const { port } = server.address();
+  const place = folder();
+  const [network, networkAudit] = ["net.toml", "audit.jsonl"].map((name) => join(place, name));
+  writeFileSync(network, `[[profile.default.allow]]\nhost = "127.0.0.1"\nport = ${port}\nprotocol = "http"\n`);
+  const asks = `await (await fetch("http://127.0.0.1:${port}/")).text()`;
+  const [off, on] = [{ language: "javascript" }, { language: "javascript", allowNetwork: true }];
+  const engine = new Dormouse({ state: join(place, "state"), network, networkAudit });
+  context.after(() => engine.close());
+  assert.equal((await engine.run("1")).network, null);
+  assert.equal((await engine.run(asks, off)).ok, false);
+  const outcome = await engine.run(asks, on);
+  assert.deepEqual([outcome.value, outcome.network.requests, outcome.network.denied], ["hello", 1, []]);
+  const made = await engine.create({ name: "lasting", network: "default" });
+  assert.equal((await made.run(asks, off)).value, "hello");
+  await assert.rejects((await engine.sandbox("without")).run(asks, on), code("network_denied"));
+  assert.equal(readFileSync(networkAudit, "utf8").split('"event":"sent"').length, 3);
+  const denied = await new Dormouse({ allowNet: ["other.test"] }).run(asks, on);
+  assert.equal(denied.network.denied[0].reason, "host");
+  await assert.rejects(run(asks, on), (error) => error.code === "network_denied" && error.hint.includes("allowNet"));
+  await assert.rejects(new Dormouse({ secrets: ["K=env:HOME@a.test"] }).run("1"), code("args_invalid"));
 });
 
 test("fuel and seed", async () => {

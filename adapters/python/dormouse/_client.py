@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import Error
 from ._native import part, parted
 from ._outcome import Outcome
-from ._request import OF_RUN, OF_SANDBOX, Function, Mount, Mounts, RunOptions, SandboxRunOptions, folders, named
+from ._request import OF_RUN, OF_SANDBOX, Function, Mount, Mounts, RunOptions, SandboxRunOptions, folders, named, words
 from ._transport import Local, Remote, Transport, after_fork, close_all
 from ._verbs import AsyncDormouseVerbs, AsyncSandboxVerbs, DormouseVerbs, SandboxVerbs
 
@@ -40,6 +40,10 @@ class _Client:
         cache: Union[str, "os.PathLike[str]", None] = None,
         mounts: Optional[Mounts] = None,
         allow_writes: bool = False,
+        network: Union[str, "os.PathLike[str]", None] = None,
+        allow_net: Sequence[str] = (),
+        secrets: Sequence[str] = (),
+        network_audit: Union[str, "os.PathLike[str]", None] = None,
         ready: int = 0,
         max_running: Optional[int] = None,
         max_timeout_ms: Optional[int] = None,
@@ -51,7 +55,11 @@ class _Client:
 
         `state`: folder in which persistent sandboxes lie; without one there are none. `cache`: folder of compiled code, by
         default the user's. `mounts`: folders of this machine that every sandbox sees, as for `run`. `allow_writes`: whether a
-        folder may be mounted for writing. `ready`: unused instances kept ready for each language. `max_running`: runs at one
+        folder may be mounted for writing. `allow_net`: hosts that runs may reach by https, as `HOST` or `HOST:PORT`; `network`: a file of rules
+        (docs/reference/network.md), which can say more; both count for runs with `allow_network=True` and for sandboxes that were
+        made with `network="default"`. `secrets`: keys that leave this process only for the host they are for, as
+        `NAME=env:VAR@HOST`; a sandbox sees a placeholder in its variable `NAME`. `network_audit`: file to which each request is
+        written down, by default `network.jsonl` in `state`. `ready`: unused instances kept ready for each language. `max_running`: runs at one
         time (default 64), more wait. `max_timeout_ms`, `max_memory_bytes`: the most that a run can ask for (default 60 s and
         512 MiB). `url`, `token`: a server, and the owner's token there; nothing else is said then.
         """
@@ -60,6 +68,10 @@ class _Client:
             "cache": None if cache is None else os.path.abspath(os.fspath(cache)),
             "mounts": folders(mounts),
             "allow_writes": allow_writes,
+            "network": None if network is None else os.path.abspath(os.fspath(network)),
+            "allow_net": words("allow_net", allow_net),
+            "secrets": words("secrets", secrets),
+            "network_audit": None if network_audit is None else os.path.abspath(os.fspath(network_audit)),
             "ready": ready,
             "max_running": max_running,
             "max_timeout_ms": max_timeout_ms,

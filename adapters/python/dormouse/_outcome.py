@@ -202,6 +202,12 @@ class Outcome:
         return recovery
 
     @property
+    def network(self) -> Optional[Dict[str, Any]]:
+        """What it did with its network, or None if it had none: `requests`, `bytes_in`, `bytes_out`, `denied`, `secrets_masked`."""
+        network: Optional[Dict[str, Any]] = self.answer.get("network")
+        return network
+
+    @property
     def unsaved(self) -> Optional[Error]:
         """Why what the run did could not be saved, or None."""
         fields = self.answer.get("unsaved")

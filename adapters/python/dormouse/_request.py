@@ -76,6 +76,9 @@ class SandboxRunOptions(TypedDict, total=False):
     """Bytes kept of each of standard output and standard error. Default and most 8 MiB; of a server 16 KiB and 48 KiB."""
     allow_eval: bool
     """Whether the snippet may evaluate text as code. Default True."""
+    allow_network: bool
+    """Whether it may reach what the `Dormouse` allows (`allow_net`, `network`). A persistent sandbox has what it was made with
+    (`create(network="default")`). Default False."""
     seed: int
     """Fixes all randomness. Default: random."""
     preview_offset: int
@@ -131,7 +134,7 @@ def named(code: Any, options: Mapping[str, Any], known: "frozenset[str]") -> Non
         elif name == "stdin":
             wanted = (str, bytes, bytearray, memoryview)
         else:
-            wanted = bool if name == "allow_eval" else str
+            wanted = bool if name in ("allow_eval", "allow_network") else str
         if name == "on_output":
             if not callable(value) or _is_coroutine_function(value):
                 raise TypeError("`on_output` has to be a function that is no coroutine function")
@@ -156,6 +159,13 @@ def folders(mounts: Optional[Mounts]) -> List[Dict[str, Any]]:
         mount = given if isinstance(given, Mount) else Mount(given)
         found.append({"source": os.path.abspath(mount.path), "target": target, "writable": mount.writable})
     return found
+
+
+def words(name: str, given: Any) -> List[str]:
+    """A list of texts; refuses one text in the place of a list, and other values."""
+    if isinstance(given, (str, bytes)) or not all(isinstance(one, str) for one in given):
+        raise TypeError(f"`{name}` has to be a list of str")
+    return list(given)
 
 
 def request(code: str, options: Mapping[str, Any]) -> Dict[str, Any]:

@@ -124,6 +124,7 @@ class Ends(unittest.TestCase):
             {"on_output": 5},
             {"mounts": ["/tmp"]},
             {"allow_eval": 1},
+            {"allow_network": 1},
         ):
             with self.assertRaises((TypeError, ValueError), msg=str(wrong)) as refused:
                 dormouse.run("1", **wrong)
@@ -132,6 +133,53 @@ class Ends(unittest.TestCase):
             dormouse.run(b"1")
         with self.assertRaises(TypeError):
             dormouse.Dormouse(url="http://127.0.0.1:1", allow_writes=True)
+
+    def test_net_a_run_reaches_what_the_program_allows_and_nothing_else(self):
+        from http.server import BaseHTTPRequestHandler, HTTPServer
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("content-length", "5")
+                self.end_headers()
+                self.wfile.write(b"hello")
+
+            def log_message(self, *_):
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Answers)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        port = server.server_address[1]
+        code = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/').read().decode()"
+        with tempfile.TemporaryDirectory() as folder:
+            rules = pathlib.Path(folder, "net.toml")
+            rules.write_text(f'[[profile.default.allow]]\nhost = "127.0.0.1"\nport = {port}\nprotocol = "http"\n')
+            audit = pathlib.Path(folder, "audit.jsonl")
+            with dormouse.Dormouse(pathlib.Path(folder, "state"), network=rules, network_audit=audit) as engine:
+                self.assertIsNone(engine.run("1").network)
+                self.assertFalse(engine.run(code).ok)
+                outcome = engine.run(code, allow_network=True)
+                self.assertEqual((outcome.value, outcome.network["requests"]), ("hello", 1))
+                lasting = engine.create(name="lasting", network="default")
+                self.assertEqual(lasting.run(code).value, "hello")
+                self.assertEqual(lasting.run(code, allow_network=True).value, "hello")
+                with self.assertRaises(dormouse.Error) as refused:
+                    engine.sandbox("without").run(code, allow_network=True)
+                self.assertEqual(refused.exception.code, "network_denied")
+            self.assertEqual(audit.read_text().count('"event":"sent"'), 3)
+        denied = dormouse.Dormouse(allow_net=["other.test"]).run(code, allow_network=True)
+        self.assertEqual(denied.network["denied"][0]["reason"], "host")
+        with self.assertRaises(dormouse.Error) as refused:
+            dormouse.run(code, allow_network=True)
+        self.assertEqual(refused.exception.code, "network_denied")
+        self.assertIn("allow_net", refused.exception.hint)
+        for wrong in ({"secrets": ["K=env:HOME@a.test"]}, {"network_audit": "x"}, {"allow_net": ["a/b"]}):
+            with self.assertRaises(dormouse.Error, msg=str(wrong)) as refused:
+                dormouse.Dormouse(**wrong).run("1")
+            self.assertEqual(refused.exception.code, "args_invalid", str(wrong))
+        with self.assertRaises(TypeError):
+            dormouse.Dormouse(allow_net="api.example.com")
 
     def test_fuel_and_seed(self):
         twice = [dormouse.run("import random; random.random()", seed=7).value for _ in range(2)]

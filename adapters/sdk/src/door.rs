@@ -62,6 +62,9 @@ impl Spelling {
             return self.text(hint);
         }
         let ours = match code {
+            "network_denied" => {
+                "make the Dormouse with `allow_net` or `network`, which say what may be reached"
+            }
             "write_denied" => "a Dormouse that is made with `allow_writes` allows writes",
             "args_invalid" | "too_large" if hint.contains("ceiling") || hint.contains("allows") => {
                 "ask for less, or make the Dormouse with a larger `max_timeout_ms` or `max_memory_bytes`"

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dormouse::network::NetworkGrant;
 use dormouse::sandbox::{Handle, Owner};
 use dormouse::sandboxes::telling;
 use dormouse::{Dormouse, Error, ErrorCode, Grants, OutputSink, Result};
@@ -11,6 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 
 use crate::door::without_state;
+use crate::network;
 use crate::order::Order;
 use crate::{Options, Run, Spelling, With};
 
@@ -31,7 +33,7 @@ impl Engine {
     /// Nothing is loaded before the first run.
     ///
     /// # Errors
-    /// As [`dormouse::Builder::build`]; `internal` where no threads can be started.
+    /// As [`dormouse::Builder::build`]; `internal` where no threads can be started; `args_invalid` for what cannot be read of the network.
     pub fn new(options: &Options) -> Result<Self> {
         let dormouse = options.build()?;
         let granted = options.grants()?;
@@ -42,6 +44,9 @@ impl Engine {
             .max_blocking_threads(dormouse.capacity().blocking_threads(calls))
             .build()
             .map_err(|error| Error::internal("no threads can be started", error))?;
+        if let Some(outside) = threads.block_on(network::open(options))? {
+            dormouse.runtime().set_network(outside, None);
+        }
         if let Some(sandboxes) = dormouse.runtime().sandboxes() {
             let _inside = threads.enter();
             sandboxes.keep_up();
@@ -83,16 +88,25 @@ impl Engine {
         let (dormouse, granted, spelling) = (self.dormouse.clone(), self.granted.clone(), self.spelling);
         // What waits for a future holds it once more, so it is behind a pointer: with it, some 300 KB would be moved for each run.
         let run = Box::pin(async move {
-            let sandbox = run.sandbox.clone();
+            let (sandbox, wants_network) = (run.sandbox.clone(), run.allow_network);
             let usual = &dormouse.runtime().policy().defaults;
-            let request = run.request(with, usual, &granted)?;
+            let mut request = run.request(with, usual, &granted)?;
             let Some(sandbox) = sandbox else {
+                if wants_network {
+                    let language = request.language.clone();
+                    let of = ("eval", language.as_str());
+                    let grant = NetworkGrant::default();
+                    dormouse.runtime().give_network(&Owner::local(), &grant, of, &mut request.context)?;
+                }
                 return Ok(encode::outcome(&dormouse.runtime().eval(request).await?));
             };
             if dormouse.runtime().sandboxes().is_none() {
                 return Err(without_state());
             }
             let (owner, handle) = (Owner::local(), Handle::IdOrName(&sandbox));
+            if wants_network {
+                dormouse.sandboxes()?.has_network(&owner, &handle)?;
+            }
             // Apart, because the way to a sandbox is longer than that of most runs.
             let (ran, told) = Box::pin(telling(dormouse.sandboxes()?.eval(&owner, &handle, request))).await;
             let (id, outcome) = ran?;

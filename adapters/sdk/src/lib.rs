@@ -9,11 +9,13 @@
 //! | how an engine is set up | [`Options`] |
 //! | errors in the words of a package | [`Spelling`] |
 //! | a snippet, as the program asks for it | [`Run`] |
+//! | what its program lets runs reach | [`network`] |
 //! | the order of calls of one sandbox | [`order`] |
 //! | the engine, its threads, and its end | [`Engine`] |
 
 mod door;
 mod engine;
+mod network;
 mod options;
 mod order;
 mod run;

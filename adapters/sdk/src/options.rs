@@ -26,6 +26,15 @@ pub struct Options {
     pub allow_writes: bool,
     /// Unused instances kept ready for each language that has run. Default 0.
     pub ready: usize,
+    /// File of the network's rules (docs/reference/network.md), read once. Default: none.
+    pub network: Option<PathBuf>,
+    /// Hosts that may be reached by https, each as `HOST` or `HOST:PORT`; they are added to the network `default`. Default none.
+    pub allow_net: Vec<String>,
+    /// Secrets, each as `NAME=env:VAR@HOST`. Default none.
+    pub secrets: Vec<String>,
+    /// File to which each request that leaves a sandbox is written down. Default: `network.jsonl` in the folder of state; without such
+    /// a folder they are not written down.
+    pub network_audit: Option<PathBuf>,
     /// Runs at one time, from 1; more wait. Default 64.
     pub max_running: Option<usize>,
     /// The longest wall-clock limit that a run can ask for, in milliseconds. Default 60 000.

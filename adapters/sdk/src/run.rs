@@ -36,6 +36,9 @@ pub struct Run {
     pub fuel: Option<u64>,
     /// Fixes all randomness. Default: random.
     pub seed: Option<u64>,
+    /// Whether it may reach what the engine's network `default` allows. Default false. A sandbox that lasts has what it was made with.
+    #[serde(default)]
+    pub allow_network: bool,
     /// Whether the snippet may make code from text. Default true.
     #[serde(default = "yes")]
     pub allow_eval: bool,

@@ -15,7 +15,7 @@ use git2::Remote;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream, Transport};
 
 use crate::host;
-use crate::web::{Answer, Asked, Refusal};
+use crate::web::{Answer, Asked, Refusal, without_login};
 
 /// Where answers lie until they have been read.
 const FOLDER: &str = "/tmp";
@@ -150,10 +150,7 @@ impl Exchange {
 
     /// The address without a password.
     fn shown(&self) -> String {
-        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
-        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-        format!("{scheme}://{host}{path}")
+        without_login(&self.url).0
     }
 }
 

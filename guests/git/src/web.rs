@@ -193,7 +193,7 @@ fn waited<T>(
 }
 
 /// An address without user and password, and these.
-fn without_login(url: &str) -> (String, Option<String>) {
+pub(crate) fn without_login(url: &str) -> (String, Option<String>) {
     let Some((scheme, rest)) = url.split_once("://") else { return (url.to_owned(), None) };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let Some((login, host)) = authority.rsplit_once('@') else { return (url.to_owned(), None) };

@@ -18,7 +18,7 @@ pub struct Abilities {
     pub include: &'static [&'static str],
     /// What names an image: a `container`, or a `checkpoint` that the operator offers; `none` where there are none.
     pub images: &'static str,
-    /// The most of a network that a sandbox can have: `none`, or what the operator's `rules` allow.
+    /// The most of a network that a sandbox can have: `none`, what the operator's `rules` allow, or all that goes `outbound`.
     pub network: &'static str,
     /// What `memory_bytes` bounds: each `interpreter`, or the `sandbox` as a whole.
     pub memory: &'static str,
@@ -59,6 +59,12 @@ impl Default for Abilities {
 }
 
 impl Abilities {
+    /// These where the operator has rules for the network, or has none: then there is no network by rules.
+    #[must_use]
+    pub fn with_rules(self, has_rules: bool) -> Self {
+        if self.network == "rules" && !has_rules { Self { network: "none", ..self } } else { self }
+    }
+
     /// A Markdown table with a column for each provider.
     pub fn table(providers: &[(&str, Self)]) -> String {
         let row = |name: &str, cell: &dyn Fn(&Self) -> String| {

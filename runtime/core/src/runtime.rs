@@ -78,15 +78,16 @@ impl Runtime {
     /// What this installation can do. Starts nothing.
     pub fn capabilities(&self) -> Capabilities {
         let policy = self.policy();
+        let has_rules = self.admission.network().is_some();
         Capabilities {
             providers: vec![self.provider.name()],
-            abilities: self.provider.abilities(),
+            abilities: self.provider.abilities().with_rules(has_rules),
             guests: self.provider.guests(),
             defaults: policy.defaults.clone(),
             ceiling: policy.ceiling.clone(),
             allow_writes: policy.allow_writes,
             allow_eval: policy.allow_eval,
-            network: if self.admission.network().is_some() { "rules" } else { "none" },
+            network: if has_rules { "rules" } else { "none" },
         }
     }
 

@@ -68,12 +68,20 @@ impl UnderWay {
 
     /// Those of the next answers that are there, at least one, or none once `until` has come.
     pub(crate) async fn next(&mut self, until: Option<Instant>) -> Vec<Answer> {
+        let first = if self.there.is_empty() { self.first(until).await } else { None };
+        self.with(first)
+    }
+
+    /// Those of the next answers that are there already.
+    pub(crate) fn there(&mut self) -> Vec<Answer> {
+        let first = if self.there.is_empty() { self.answered().now_or_never() } else { None };
+        self.with(first)
+    }
+
+    /// The answers that are kept, or this one and those that came with it.
+    fn with(&mut self, first: Option<Answer>) -> Vec<Answer> {
         let mut answers = std::mem::take(&mut self.there);
-        if answers.is_empty()
-            && let Some(first) = self.first(until).await
-        {
-            answers.push(first);
-        }
+        answers.extend(first);
         let mut bytes: usize = answers.iter().map(length).sum();
         while bytes < TOGETHER
             && !answers.is_empty()
@@ -91,19 +99,25 @@ impl UnderWay {
     }
 
     async fn first(&mut self, until: Option<Instant>) -> Option<Answer> {
-        let answered = async {
-            loop {
-                match self.calls.next().await {
-                    Some(Ok(answer)) => return answer,
-                    // It was cancelled.
-                    Some(Err(_)) => {}
-                    None => std::future::pending().await,
-                }
-            }
-        };
         match until {
-            Some(until) => tokio::time::timeout_at(until.into(), answered).await.ok(),
-            None => Some(answered.await),
+            None => Some(self.answered().await),
+            // Who only looks lets others go on, and waits for no timer: the shortest takes a millisecond.
+            Some(until) if until <= Instant::now() => {
+                tokio::task::yield_now().await;
+                self.answered().now_or_never()
+            }
+            Some(until) => tokio::time::timeout_at(until.into(), self.answered()).await.ok(),
+        }
+    }
+
+    async fn answered(&mut self) -> Answer {
+        loop {
+            match self.calls.next().await {
+                Some(Ok(answer)) => return answer,
+                // It was cancelled.
+                Some(Err(_)) => {}
+                None => std::future::pending().await,
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn run(remove: Option<&Path>) -> io::Result<()> {
 
 /// Takes the table, then serves until the server has gone and what it had started has ended.
 pub(super) fn serve(socket: impl AsFd) -> io::Result<()> {
-    let table = wire::receive_table(&socket)?;
+    let table: Vec<Program> = wire::receive_table(&socket)?;
     serve::requests(socket, move |request, channel| {
         let program = match request {
             Request::Program(at) => table.get(at),

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dormouse_core::testing::wait_until_async;
+use dormouse_egress::Operator as _;
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -157,6 +158,41 @@ async fn a_program_that_cannot_be_started_says_why() {
     let large = Program { program: "x".repeat(300 << 10), ..sh("") };
     let (ours, _theirs) = wire::pair().unwrap();
     assert!(Programs::with(Helper::with(ours), vec![large]).is_err());
+}
+
+#[tokio::test]
+async fn net_37_files_are_opened_by_their_name_and_commands_run_by_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["rules", "other"].map(|name| folder.path().join(name));
+    std::fs::write(&path, "one").unwrap();
+    std::fs::write(&other, "neighbour").unwrap();
+    let (ours, theirs) = wire::pair().unwrap();
+    let served_files = std::thread::spawn(move || files::serve(theirs));
+    let files = Files::with(Helper::with(ours), vec![path.clone()]).unwrap();
+    let commands = ["printf told-by-a-command", "printf noise >&2; exit 3", "yes"];
+    let commands = commands.map(|script| ["sh", "-c", script].map(str::to_owned));
+    let (programs, served) = programs(commands.iter().map(|words| program(words).unwrap()).collect());
+    let helped = Helped { files: Some(Arc::new(files)), programs: Some(Arc::new(programs)) };
+    let read = || helped.open(&path).and_then(io::read_to_string);
+    assert_eq!(read().unwrap(), "one");
+    std::fs::write(folder.path().join("new"), "two").unwrap();
+    std::fs::rename(folder.path().join("new"), &path).unwrap();
+    assert_eq!(read().unwrap(), "two");
+    assert_eq!(helped.open(&other).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(read().unwrap_err().kind(), io::ErrorKind::NotFound);
+    let run = |at: usize| {
+        let (helped, words) = (&helped, &commands[at]);
+        async move { helped.run(words, 100).await.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) }
+    };
+    assert_eq!(run(0).await.unwrap(), "told-by-a-command");
+    assert_eq!(run(1).await.unwrap_err(), "the command `sh` failed: exit status: 3");
+    assert_eq!(run(2).await.unwrap().len(), 100);
+    let unknown = ["sh", "-c", "printf another"].map(str::to_owned);
+    assert!(helped.run(&unknown, 100).await.unwrap_err().contains("did not name it"));
+    drop(helped);
+    served_files.join().unwrap().unwrap();
+    served.join().unwrap().unwrap();
 }
 
 #[tokio::test]

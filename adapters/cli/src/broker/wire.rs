@@ -9,13 +9,17 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
-use dormouse_sources::{Ended, Program};
+use dormouse_sources::Ended;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
@@ -48,6 +52,8 @@ pub(super) enum Request<'a> {
     Engine,
     /// The program of that place in the table.
     Program(usize),
+    /// The file of that place in the table.
+    File(usize),
 }
 
 impl<'a> Request<'a> {
@@ -59,6 +65,7 @@ impl<'a> Request<'a> {
             Self::Name(name) => [b"N", name.as_bytes()].concat(),
             Self::Engine => b"E".to_vec(),
             Self::Program(at) => format!("P{at}").into_bytes(),
+            Self::File(at) => format!("F{at}").into_bytes(),
         })
     }
 
@@ -70,6 +77,7 @@ impl<'a> Request<'a> {
             b'N' => Some(Self::Name(rest)),
             b'E' if rest.is_empty() => Some(Self::Engine),
             b'P' => rest.parse().ok().map(Self::Program),
+            b'F' => rest.parse().ok().map(Self::File),
             _ => None,
         }
     }
@@ -124,11 +132,11 @@ pub(super) fn receive(socket: impl AsFd, flags: RecvFlags) -> io::Result<(Vec<u8
     Ok((bytes, handed))
 }
 
-/// Sends the table of programs. The helper takes it before anything else.
-pub(super) fn send_table(socket: impl AsFd, table: &[Program]) -> io::Result<()> {
+/// Sends the table of what the operator's files name. The helper takes it before anything else.
+pub(super) fn send_table(socket: impl AsFd, table: &[impl Serialize]) -> io::Result<()> {
     let text = serde_json::to_vec(table).map_err(io::Error::other)?;
     if text.len() > TABLE {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the programs of the files are too many"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "what the files name is too much"));
     }
     for piece in text.chunks(PACKET - 1) {
         send(&socket, &[b"+", piece].concat(), &[], SendFlags::empty())?;
@@ -136,8 +144,8 @@ pub(super) fn send_table(socket: impl AsFd, table: &[Program]) -> io::Result<()>
     send(&socket, b".", &[], SendFlags::empty())
 }
 
-/// The table of programs, sent by [`send_table`].
-pub(super) fn receive_table(socket: impl AsFd) -> io::Result<Vec<Program>> {
+/// The table that was sent by [`send_table`].
+pub(super) fn receive_table<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Vec<T>> {
     let mut text = Vec::new();
     loop {
         let (piece, _) = receive(&socket, RecvFlags::empty())?;
@@ -163,6 +171,38 @@ pub(super) fn answer(channel: impl AsFd, answer: io::Result<(Vec<u8>, Vec<OwnedF
     send(channel, &bytes, &handed, SendFlags::empty())
 }
 
+/// Sends a request with the other end of a new channel, outside of the event loop; this end.
+pub(super) fn ask(helper: impl AsFd, request: Request<'_>) -> io::Result<OwnedFd> {
+    let (ours, theirs) = pair()?;
+    send(helper, &request.bytes()?, &[theirs.as_fd()], SendFlags::DONTWAIT)?;
+    Ok(ours)
+}
+
+/// The answer to [`ask`], within that time.
+pub(super) fn answered(channel: &OwnedFd, time: Duration) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+    let time = Timespec::try_from(time).map_err(io::Error::other)?;
+    let mut waited = [PollFd::new(channel, PollFlags::IN)];
+    loop {
+        match poll(&mut waited, Some(&time)) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let (bytes, handed) = receive(channel, RecvFlags::DONTWAIT)?;
+    read(&bytes).map(|bytes| (bytes, handed))
+}
+
+/// What an answer says.
+fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    match bytes.split_first() {
+        Some((b'=', bytes)) => Ok(bytes.to_vec()),
+        Some((b'!', told)) => Err(error(&String::from_utf8_lossy(told))),
+        _ => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the helper of the server has gone")),
+    }
+}
+
 /// The server's end of the channel of one request. The event loop knows sockets of this family by this type, and looks at
 /// nothing but whether there is something to read.
 #[derive(Debug)]
@@ -183,11 +223,7 @@ impl Channel {
     /// The answer.
     pub(super) async fn answer(&self) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
         let (bytes, handed) = self.receive().await?;
-        match bytes.split_first() {
-            Some((b'=', bytes)) => Ok((bytes.to_vec(), handed)),
-            Some((b'!', told)) => Err(error(&String::from_utf8_lossy(told))),
-            _ => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the helper of the server has gone")),
-        }
+        read(&bytes).map(|bytes| (bytes, handed))
     }
 
     /// Says one byte.

@@ -60,7 +60,9 @@ impl Serving {
         descriptors::raise(&dormouse::Capacity::of(&meant.policy, lasting, 0, meant.ready));
         // So are secrets.
         let network = match meant.network.take() {
-            Some(network) => Some(before_the_wall(network.open(meant.confined.resolver()))?),
+            Some(network) => {
+                Some(before_the_wall(network.open(meant.confined.resolver(), meant.confined.operator()))?)
+            }
             None => None,
         };
         let wall = confine(place, &meant.confined, meant.state.as_deref())?;

@@ -1,22 +1,24 @@
 //! What is meant by `--allow-net`, `--network` and `--secret`: what sandboxes may reach, and how that is written down.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
-use dormouse::{Dormouse, Error, ErrorCode, Resolve, Result, RunContext};
+use dormouse::{Dormouse, Error, Resolve, Result, RunContext};
 use dormouse_egress::policy::Rule;
 use dormouse_egress::secrets::{Secret, Source};
-use dormouse_egress::{Audit, Cassette, Gate, Options, Outside, Settings, Watched, flags};
+use dormouse_egress::{
+    Audit, Cassette, Gate, Operator, Options, Outside, Own, Settings, Watched, flags, kept_key,
+};
+use dormouse_sources::Program;
 
 use super::state_folder;
 use crate::args::{NetworkArgs, StateArgs};
-use crate::audit;
+use crate::{audit, broker};
 
 /// The audit's file in its folder.
 const AUDIT: &str = "network.jsonl";
@@ -115,19 +117,25 @@ impl Meant {
         self.settings.files().iter().cloned().chain(of_short).chain(file).collect()
     }
 
-    /// The first secret that a command tells, by name.
-    pub(crate) fn told_by_command(&self) -> Option<&str> {
-        let mut secrets = self.settings.secrets.iter();
-        secrets
-            .find(|secret| matches!(secret.source, Source::Command { .. }))
-            .map(|secret| secret.name.as_str())
+    /// The commands that tell secrets.
+    pub(crate) fn commands(&self) -> Vec<Program> {
+        let command = |secret: &Secret| match &secret.source {
+            Source::Command { arguments, .. } => broker::program(arguments),
+            _ => None,
+        };
+        self.settings.secrets.iter().filter_map(command).collect()
     }
 
-    /// Opens the gate: reads the secrets, and opens the audit.
+    /// Opens the gate: reads the secrets, and opens the audit. `names`, `operator`: who does that which this process may not do any
+    /// more.
     ///
     /// # Errors
     /// As [`Gate::open`] and [`Audit::file`].
-    pub(crate) async fn open(self, names: Option<Arc<dyn Resolve>>) -> Result<Opened> {
+    pub(crate) async fn open(
+        self,
+        names: Option<Arc<dyn Resolve>>,
+        operator: Option<Arc<dyn Operator>>,
+    ) -> Result<Opened> {
         let Self { settings, audit, key, cassette, watched, short } = self;
         for folder in [Some(&audit), key.as_ref()].into_iter().flatten().filter_map(|path| path.parent()) {
             // What opens the file says what is wrong with its folder.
@@ -135,8 +143,10 @@ impl Meant {
         }
         let audit = Audit::file(&audit)?;
         let key = key.as_deref().map(kept_key).transpose()?;
-        let gate = Gate::open(Options { settings, names, audit, key, cassette }).await?;
-        Ok(Opened { outside: Arc::new(Outside::new(gate.clone())), gate, watched, short })
+        let operator = operator.unwrap_or_else(|| Arc::new(Own));
+        let options = Options { settings, names, audit, key, cassette, operator: Some(operator.clone()) };
+        let gate = Gate::open(options).await?;
+        Ok(Opened { outside: Arc::new(Outside::new(gate.clone())), gate, operator, watched, short })
     }
 }
 
@@ -145,6 +155,7 @@ pub(crate) struct Opened {
     /// The same, as the core knows it.
     pub(crate) outside: Arc<Outside>,
     gate: Arc<Gate>,
+    operator: Arc<dyn Operator>,
     watched: Option<Watched>,
     short: Short,
 }
@@ -155,7 +166,7 @@ impl Opened {
         let Some(watched) = &mut self.watched else { return std::future::pending().await };
         loop {
             tokio::time::sleep(LOOK).await;
-            let Some(read) = watched.changed() else { continue };
+            let Some(read) = watched.changed(&*self.operator) else { continue };
             let taken = match read.and_then(|settings| self.short.added_to(settings)) {
                 Ok(settings) => self.gate.reload(settings).await,
                 Err(error) => Err(error),
@@ -164,8 +175,7 @@ impl Opened {
                 Ok(()) => tracing::info!("the file of the network was changed, and holds from now on"),
                 Err(error) => tracing::error!(
                     %error,
-                    "the file of the network was changed and cannot be taken, so that the rules of before hold; a confined server reads \
-                     only a file that was written in place, and not one that replaced it"
+                    "the file of the network was changed and cannot be taken, so that the rules of before hold"
                 ),
             }
         }
@@ -184,7 +194,7 @@ pub(crate) async fn give(
 ) -> Result<()> {
     let Some(meant) = meant else { return Ok(()) };
     let runtime = dormouse.runtime();
-    runtime.set_network(meant.open(None).await?.outside, None);
+    runtime.set_network(meant.open(None, None).await?.outside, None);
     runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)
 }
 
@@ -195,61 +205,16 @@ pub(crate) async fn give(
 pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<()> {
     let folder = state_folder(state.state_dir.as_deref())?;
     let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(()) };
-    let outside = meant.open(None).await?.outside;
+    let outside = meant.open(None, None).await?.outside;
     dormouse.runtime().set_network(outside, Some(NetworkGrant::default()));
     Ok(())
 }
 
-/// The key of an installation, which is made when there is none.
-fn kept_key(path: &Path) -> Result<[u8; 32]> {
-    let told = |error: io::Error| {
-        Error::new(
-            ErrorCode::StateUnavailable,
-            format!("the key `{}` cannot be read or made: {error}", path.display()),
-        )
-        .with_hint("secrets of the network need a state folder that can be written")
-    };
-    match read_key(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        read => return read.map_err(told),
-    }
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| Error::internal("the system has no randomness", error))?;
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
-            file.write_all(&key)?;
-            file.sync_all()?;
-            // Where another process was first, its key counts.
-            match fs::hard_link(&draft, path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                linked => linked,
-            }
-        });
-    let _ = fs::remove_file(&draft);
-    written.and_then(|()| read_key(path)).map_err(told)
-}
-
-fn read_key(path: &Path) -> io::Result<[u8; 32]> {
-    let mut key = Vec::new();
-    File::open(path)?.take(33).read_to_end(&mut key)?;
-    key.try_into().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it has not 32 bytes"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use dormouse::ErrorCode;
 
-    #[test]
-    fn a_key_is_made_once_and_kept() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join(KEY);
-        let made = kept_key(&path).unwrap();
-        assert_eq!(kept_key(&path).unwrap(), made);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
-        fs::write(&path, "short").unwrap();
-        assert_eq!(kept_key(&path).unwrap_err().code(), ErrorCode::StateUnavailable);
-    }
+    use super::*;
 
     #[test]
     fn secrets_without_rules_are_refused() {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use dormouse::{Access, Grants, Resolve, Result};
 use dormouse_docker::{Address, Dial};
+use dormouse_egress::Operator;
 use dormouse_kubernetes::Settings as Cluster;
 use dormouse_sources::{Outside, Program};
 
 use super::{docker, kubernetes};
 use crate::args::McpArgs;
-use crate::broker::{Names, Programs};
+use crate::broker::{Files, Helped, Names, Programs};
 use crate::wall::{Confine, Reach};
 
 /// What a command needs besides what its tools need.
@@ -28,6 +29,8 @@ pub(crate) struct Further {
     pub(crate) relays: bool,
     /// Programs that its files name.
     pub(crate) programs: Vec<Program>,
+    /// Files that it opens again, whatever lies there by then.
+    pub(crate) files: Vec<PathBuf>,
     /// A folder that is removed when the process has ended, by a helper where one is needed.
     pub(crate) remove: Option<PathBuf>,
 }
@@ -47,6 +50,7 @@ impl Further {
             connects: false,
             relays: false,
             programs: Vec::new(),
+            files: Vec::new(),
             remove: None,
         }
     }
@@ -61,6 +65,7 @@ pub(crate) struct Confined {
     pub(crate) reach: Reach,
     names: Option<Arc<Names>>,
     programs: Option<Arc<Programs>>,
+    files: Option<Arc<Files>>,
     /// Whether the helper for names connects to the container engine too.
     dials: bool,
     /// The settings of the cluster, if there is one; for a process that is confined with what it reads of the cluster beforehand.
@@ -76,6 +81,12 @@ impl Confined {
     /// Who connects to the container engine, if this process does not.
     pub(crate) fn dial(&self) -> Option<Arc<dyn Dial>> {
         self.names.clone().filter(|_| self.dials).map(|names| names as Arc<dyn Dial>)
+    }
+
+    /// Who opens the operator's files and runs the operator's commands for the network, if this process does not.
+    pub(crate) fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let helped = Helped { files: self.files.clone(), programs: self.programs.clone() };
+        (self.confine != Confine::Off).then(|| Arc::new(helped) as Arc<dyn Operator>)
     }
 
     /// The settings of the cluster, if there is one.
@@ -107,7 +118,15 @@ pub(super) fn confined(
     };
     let mut reach = reach(arguments, grants, &further);
     if confine == Confine::Off {
-        return Ok(Confined { confine, reach, names: None, programs: None, dials: false, cluster });
+        return Ok(Confined {
+            confine,
+            reach,
+            names: None,
+            programs: None,
+            files: None,
+            dials: false,
+            cluster,
+        });
     }
     let cluster = match cluster.map(kubernetes::before_the_wall).transpose()? {
         Some((cluster, reads)) => {
@@ -125,8 +144,9 @@ pub(super) fn confined(
     let started = !further.programs.is_empty() || further.remove.is_some();
     let programs =
         started.then(|| Programs::start(further.programs, further.remove.as_deref())).transpose()?;
-    let reach = Reach { helped: names.is_some() || programs.is_some(), ..reach };
-    Ok(Confined { confine, reach, names, programs, dials: engine.is_some(), cluster })
+    let files = (!further.files.is_empty()).then(|| Files::start(further.files)).transpose()?;
+    let reach = Reach { helped: names.is_some() || programs.is_some() || files.is_some(), ..reach };
+    Ok(Confined { confine, reach, names, programs, files, dials: engine.is_some(), cluster })
 }
 
 /// What the tools read, write and connect to.

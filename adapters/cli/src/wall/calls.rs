@@ -352,6 +352,13 @@ pub(super) fn of_names(process: u32) -> Calls {
     calls
 }
 
+/// What a helper needs that opens files and hands them over. It has one socket, and makes none.
+pub(super) fn of_files(process: u32) -> Calls {
+    let mut calls = common(process);
+    calls.allow(&[c::SYS_sendmsg, c::SYS_recvmsg]);
+    calls
+}
+
 fn common(process: u32) -> Calls {
     let mut calls = Calls::default();
     for list in [&MEMORY[..], &THREADS, &SELF, &DESCRIPTORS, &FILES, &OLDER] {

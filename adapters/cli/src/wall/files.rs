@@ -137,6 +137,12 @@ pub(super) fn restrict_names() -> std::result::Result<bool, RulesetError> {
     enforced(with_own(rules)?)
 }
 
+/// Confines this thread to reading; whether it is.
+pub(super) fn restrict_reading() -> std::result::Result<bool, RulesetError> {
+    let rules = rules()?.create()?;
+    enforced(rules.add_rules(path_beneath_rules(["/"], reading()))?)
+}
+
 /// How much of the rules for files this kernel knows.
 enum Supported {
     Whole,

@@ -64,7 +64,14 @@ impl World {
         let settings = file::parse(&text, &folder.path().join("net.toml")).unwrap();
         let audit = Audit::file(&folder.path().join("audit.jsonl")).unwrap();
         let names: Arc<dyn Resolve> = Arc::new(Names);
-        let options = Options { settings, names: Some(names), audit, key: Some([7; 32]), cassette: None };
+        let options = Options {
+            settings,
+            names: Some(names),
+            audit,
+            key: Some([7; 32]),
+            cassette: None,
+            operator: None,
+        };
         let gate = Gate::open(options).await.unwrap();
         let network = Arc::new(Outside::new(gate));
         Self { http, https, accepted, network, folder, _servers: servers }

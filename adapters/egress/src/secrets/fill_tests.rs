@@ -1,6 +1,7 @@
 //! Where placeholders become values, and where nothing is sent.
 
 use super::*;
+use crate::operator::Own;
 use crate::secrets::placeholder::Key;
 use crate::secrets::{Source, Vault};
 
@@ -25,7 +26,7 @@ impl Case {
         let source = Source::File { path, ttl: None };
         let secret =
             Secret::new("KEY", source, &["api.test".into()], places.as_deref(), Some("sk-{}")).unwrap();
-        let vault = Vault::load(vec![secret], Key::new([7; 32])).await.unwrap();
+        let vault = Vault::load(vec![secret], Key::new([7; 32]), Own::shared()).await.unwrap();
         let placeholders = vault.placeholders("ann");
         Self { vault, placeholders, host: Host::parse("api.test").unwrap(), secure: true, granted: true }
     }

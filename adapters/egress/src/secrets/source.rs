@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt as _;
 use zeroize::Zeroizing;
 
+use crate::operator::Operator;
 use crate::secrets::value::{MAX_VALUE, Value};
 
+/// Most that is read of a value, in bytes: one that is too long is seen to be.
+const MOST: usize = MAX_VALUE + 2;
 /// Time for a command to tell a value.
 const COMMAND: Duration = Duration::from_secs(30);
 /// How long the value of a command counts where nothing is named.
@@ -52,16 +53,17 @@ impl Source {
     ///
     /// # Errors
     /// Why it cannot be had, without anything that it consists of.
-    pub(crate) async fn read(&self) -> Result<Value, String> {
+    pub(crate) async fn read(&self, operator: &dyn Operator) -> Result<Value, String> {
         match self {
             Self::Env(variable) => match std::env::var_os(variable) {
                 None => Err(format!("the variable `{variable}` is not set")),
                 Some(value) => Value::new(value.into_encoded_bytes()),
             },
-            Self::File { path, .. } => file(path),
+            Self::File { path, .. } => file(operator, path),
             Self::Command { arguments, .. } => {
-                let told = tokio::time::timeout(COMMAND, command(arguments)).await;
-                told.map_err(|_| "the command took longer than 30 s".to_owned())?
+                let told = tokio::time::timeout(COMMAND, operator.run(arguments, MOST)).await;
+                let mut told = told.map_err(|_| "the command took longer than 30 s".to_owned())??;
+                Value::new(std::mem::take(&mut *told))
             }
         }
     }
@@ -81,10 +83,9 @@ impl fmt::Display for Source {
 }
 
 /// The content of a file that is its owner's alone. What is checked is what is read.
-fn file(path: &PathBuf) -> Result<Value, String> {
+fn file(operator: &dyn Operator, path: &Path) -> Result<Value, String> {
     let told = |error: std::io::Error| format!("the file `{}` cannot be read: {error}", path.display());
-    let non_block = 0o4000;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(non_block).open(path).map_err(told)?;
+    let file = operator.open(path).map_err(told)?;
     let about = file.metadata().map_err(told)?;
     if !about.is_file() {
         return Err(format!("`{}` is no file", path.display()));
@@ -93,32 +94,8 @@ fn file(path: &PathBuf) -> Result<Value, String> {
     if mode & 0o077 != 0 {
         return Err(format!("others can read the file `{}`: its mode is {mode:o}, not 600", path.display()));
     }
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_VALUE + 2));
-    let most = u64::try_from(MAX_VALUE).unwrap_or(u64::MAX) + 2;
-    file.take(most).read_to_end(&mut bytes).map_err(told)?;
-    Value::new(std::mem::take(&mut *bytes))
-}
-
-/// What a command prints. It ends with its question.
-async fn command(arguments: &[String]) -> Result<Value, String> {
-    let Some((program, rest)) = arguments.split_first() else { return Err("the command is empty".into()) };
-    let told = |error: std::io::Error| format!("the command `{program}` cannot be run: {error}");
-    let mut command = tokio::process::Command::new(program);
-    command.args(rest).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = command.spawn().map_err(told)?;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_VALUE + 2));
-    if let Some(output) = child.stdout.take() {
-        let most = u64::try_from(MAX_VALUE).unwrap_or(u64::MAX) + 2;
-        output.take(most).read_to_end(&mut bytes).await.map_err(told)?;
-    }
-    if bytes.len() > MAX_VALUE {
-        // It may write on without end. What it wrote so far is too long, or more than a line.
-        return Value::new(std::mem::take(&mut *bytes));
-    }
-    let status = child.wait().await.map_err(told)?;
-    if !status.success() {
-        return Err(format!("the command `{program}` failed: {status}"));
-    }
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST));
+    file.take(MOST.try_into().unwrap_or(u64::MAX)).read_to_end(&mut bytes).map_err(told)?;
     Value::new(std::mem::take(&mut *bytes))
 }
 
@@ -127,26 +104,27 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::operator::Own;
 
     #[tokio::test]
     async fn net_31_a_file_that_others_can_read_holds_no_secret() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         let source = Source::File { path: path.clone(), ttl: None };
-        assert!(source.read().await.unwrap_err().contains("cannot be read"));
+        assert!(source.read(&Own).await.unwrap_err().contains("cannot be read"));
         std::fs::write(&path, "a-long-value\n").unwrap();
         for (mode, good) in
             [(0o600, true), (0o400, true), (0o640, false), (0o604, false), (0o660, false), (0o777, false)]
         {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            let read = source.read().await;
+            let read = source.read(&Own).await;
             assert_eq!(read.is_ok(), good, "{mode:o}");
             if let Err(told) = read {
                 assert!(told.contains(&format!("{mode:o}")) && !told.contains("a-long"), "{told}");
             }
         }
         let folder = Source::File { path: folder.path().into(), ttl: None };
-        assert!(folder.read().await.is_err());
+        assert!(folder.read(&Own).await.is_err());
     }
 
     #[tokio::test]
@@ -155,7 +133,7 @@ mod tests {
             arguments: arguments.iter().map(|one| (*one).to_owned()).collect(),
             ttl: COMMAND_TTL,
         };
-        let value = source(&["printf", "%s\\n", "told-by-a-command"]).read().await.unwrap();
+        let value = source(&["printf", "%s\\n", "told-by-a-command"]).read(&Own).await.unwrap();
         assert_eq!(value.bytes(), b"told-by-a-command");
         for (arguments, wanted) in [
             (&["false"][..], "failed"),
@@ -163,7 +141,7 @@ mod tests {
             (&["printf", "short"][..], "shorter"),
             (&["yes", "a-value-without-end"][..], "line"),
         ] {
-            let told = source(arguments).read().await.unwrap_err();
+            let told = source(arguments).read(&Own).await.unwrap_err();
             assert!(told.contains(wanted), "{told}");
         }
     }

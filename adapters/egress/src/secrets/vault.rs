@@ -9,6 +9,7 @@ use dormouse_core::{Error, Result};
 use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
+use crate::operator::Operator;
 use crate::secrets::Secret;
 use crate::secrets::named::is_unreserved;
 use crate::secrets::placeholder::{Key, placeholder};
@@ -44,6 +45,8 @@ struct Held {
 pub(crate) struct Vault {
     key: Key,
     secrets: Vec<Secret>,
+    /// Who opens their files and runs their commands.
+    operator: Arc<dyn Operator>,
     /// Whether values are not read: nothing leaves.
     is_closed: bool,
     held: Mutex<Vec<Held>>,
@@ -55,23 +58,23 @@ impl Vault {
     ///
     /// # Errors
     /// `args_invalid` with the secret's name and why its value cannot be had.
-    pub(crate) async fn load(secrets: Vec<Secret>, key: Key) -> Result<Self> {
-        let held = read(&secrets).await?;
-        Ok(Self::of(key, secrets, held, false))
+    pub(crate) async fn load(secrets: Vec<Secret>, key: Key, operator: Arc<dyn Operator>) -> Result<Self> {
+        let held = read(&secrets, &*operator).await?;
+        Ok(Self::of(key, operator, (secrets, held), false))
     }
 
     /// Reads none: something else stands in the place of each.
     ///
     /// # Errors
     /// `internal`: what stands there is none.
-    pub(crate) fn closed(secrets: Vec<Secret>, key: Key) -> Result<Self> {
+    pub(crate) fn closed(secrets: Vec<Secret>, key: Key, operator: Arc<dyn Operator>) -> Result<Self> {
         let none = |told: String| Error::internal("a placeholder is no value", std::io::Error::other(told));
         let mut held = Vec::new();
         for secret in &secrets {
             let value = Value::new(placeholder(&key, "", secret).into_bytes()).map_err(none)?;
             held.push(Held { values: vec![value], until: None });
         }
-        Ok(Self::of(key, secrets, held, true))
+        Ok(Self::of(key, operator, (secrets, held), true))
     }
 
     /// Others in their place, all of them read now. Earlier values of those that have the same name are still looked for in answers.
@@ -80,9 +83,9 @@ impl Vault {
     /// As [`Vault::load`].
     pub(crate) async fn renewed(&self, secrets: Vec<Secret>) -> Result<Self> {
         if self.is_closed {
-            return Self::closed(secrets, self.key.clone());
+            return Self::closed(secrets, self.key.clone(), self.operator.clone());
         }
-        let mut held = read(&secrets).await?;
+        let mut held = read(&secrets, &*self.operator).await?;
         let before = self.held.lock().await;
         for (secret, held) in secrets.iter().zip(&mut held) {
             let own = self.secrets.iter().zip(before.iter()).find(|(other, _)| other.name == secret.name);
@@ -93,12 +96,17 @@ impl Vault {
             }
             held.values.truncate(1 + EARLIER);
         }
-        Ok(Self::of(self.key.clone(), secrets, held, false))
+        Ok(Self::of(self.key.clone(), self.operator.clone(), (secrets, held), false))
     }
 
-    fn of(key: Key, secrets: Vec<Secret>, held: Vec<Held>, is_closed: bool) -> Self {
+    fn of(
+        key: Key,
+        operator: Arc<dyn Operator>,
+        (secrets, held): (Vec<Secret>, Vec<Held>),
+        is_closed: bool,
+    ) -> Self {
         let current = RwLock::new((Arc::new(current(&held)), next(&held)));
-        Self { key, secrets, is_closed, held: Mutex::new(held), current }
+        Self { key, secrets, operator, is_closed, held: Mutex::new(held), current }
     }
 
     /// What the operator said of them.
@@ -136,7 +144,7 @@ impl Vault {
         }
         for (secret, held) in self.secrets.iter().zip(held.iter_mut()).filter(|(_, held)| is_over(held.until))
         {
-            let ttl = match secret.source.read().await {
+            let ttl = match secret.source.read(&*self.operator).await {
                 Ok(value) => {
                     held.values.retain(|earlier| *earlier != value);
                     held.values.insert(0, value);
@@ -158,10 +166,10 @@ impl Vault {
 }
 
 /// Reads the values of secrets.
-async fn read(secrets: &[Secret]) -> Result<Vec<Held>> {
+async fn read(secrets: &[Secret], operator: &dyn Operator) -> Result<Vec<Held>> {
     let mut held = Vec::new();
     for secret in secrets {
-        let value = secret.source.read().await.map_err(|told| {
+        let value = secret.source.read(operator).await.map_err(|told| {
             Error::args_invalid(format!("secret.{}: {told}", secret.name))
                 .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
         })?;
@@ -247,6 +255,7 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
+    use crate::operator::Own;
     use crate::secrets::{Source, Washer};
 
     #[test]
@@ -294,7 +303,7 @@ mod tests {
         write("first-value");
         let source = Source::File { path: path.clone(), ttl: Some(Duration::ZERO) };
         let secret = Secret::new("KEY", source, &["a.test".into()], None, None).unwrap();
-        let vault = Vault::load(vec![secret], Key::new([1; 32])).await.unwrap();
+        let vault = Vault::load(vec![secret], Key::new([1; 32]), Own::shared()).await.unwrap();
         assert_eq!(vault.current().await.value(0).bytes(), b"first-value");
         write("second-value");
         let current = vault.current().await;
@@ -313,7 +322,7 @@ mod tests {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         for source in [Source::Env("DORMOUSE_NO_SUCH_VARIABLE".into()), Source::File { path, ttl: None }] {
             let secret = Secret::new("KEY", source, &["a.test".into()], None, None).unwrap();
-            let error = Vault::load(vec![secret], Key::new([1; 32])).await.err().unwrap();
+            let error = Vault::load(vec![secret], Key::new([1; 32]), Own::shared()).await.err().unwrap();
             assert!(error.message().starts_with("secret.KEY: ") && !error.message().contains("tiny"));
         }
     }

@@ -280,8 +280,14 @@ impl Setup {
         let names = Arc::new(Names::default());
         let audit = Audit::file(&folder.path().join("audit.jsonl")).unwrap();
         let resolver: Arc<dyn Resolve> = names.clone();
-        let mut options =
-            Options { settings, names: Some(resolver), audit, key: Some([9; 32]), cassette: None };
+        let mut options = Options {
+            settings,
+            names: Some(resolver),
+            audit,
+            key: Some([9; 32]),
+            cassette: None,
+            operator: None,
+        };
         change(&mut options);
         Self { gate: Gate::open(options).await.unwrap(), names, folder }
     }

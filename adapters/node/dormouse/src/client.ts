@@ -26,6 +26,20 @@ export interface DormouseOptions {
   readonly mounts?: Mounts | undefined;
   /** Whether a folder may be mounted for writing. Default false. */
   readonly allowWrites?: boolean | undefined;
+  /** File of rules of the network (docs/reference/network.md). Default: none. */
+  readonly network?: string | undefined;
+  /**
+   * Hosts that may be reached by https, each as `HOST` or `HOST:PORT`: by runs with `allowNetwork`, and by sandboxes that were made with
+   * `network: "default"`. Default none.
+   */
+  readonly allowNet?: readonly string[] | undefined;
+  /**
+   * Keys that leave this process only for the host they are for, each as `NAME=env:VAR@HOST`. A sandbox sees a placeholder in its variable
+   * `NAME`. Default none.
+   */
+  readonly secrets?: readonly string[] | undefined;
+  /** File to which each request that leaves a sandbox is written down. Default: `network.jsonl` in `state`, or none without one. */
+  readonly networkAudit?: string | undefined;
   /** Unused instances kept ready for each language that has run. Default 0. */
   readonly ready?: number | undefined;
   /** Runs at one time, from 1; more wait. Default 64. */
@@ -46,11 +60,23 @@ const OF_AN_ENGINE = [
   "cache",
   "mounts",
   "allowWrites",
+  "network",
+  "allowNet",
+  "secrets",
+  "networkAudit",
   "ready",
   "maxRunning",
   "maxTimeoutMs",
   "maxMemoryBytes",
 ] as const satisfies readonly (keyof DormouseOptions)[];
+
+/** Options that are paths, as the engine calls them, and of what. */
+const PATHS = [
+  ["state", "folder"],
+  ["cache", "folder"],
+  ["network", "file"],
+  ["network_audit", "file"],
+] as const;
 
 /** The least that options can be. */
 const LEAST = [
@@ -70,11 +96,17 @@ function transport(options: DormouseOptions): Transport {
     return new Remote(url, token);
   }
   if (token !== undefined) throw new TypeError("`token` is for a server: name it with `url`");
-  for (const name of ["state", "cache"]) {
+  for (const [name, what] of PATHS) {
     const path = native[name];
     if (path === undefined) continue;
-    if (typeof path !== "string" || path === "") throw new TypeError(`\`${name}\` has to be the path of a folder`);
+    if (typeof path !== "string" || path === "") throw new TypeError(`\`${camel(name)}\` has to be the path of a ${what}`);
     native[name] = resolve(path);
+  }
+  for (const name of ["allowNet", "secrets"] as const) {
+    const words: unknown = here[name];
+    if (words !== undefined && !(Array.isArray(words) && words.every((word) => typeof word === "string"))) {
+      throw new TypeError(`\`${name}\` has to be an array of strings`);
+    }
   }
   for (const [name, least] of LEAST) {
     const value = here[name];

@@ -16,7 +16,7 @@
 
 export { Dormouse, Sandbox, run, type DormouseOptions, type ForkOptions, type SandboxAnswer } from "./client.js";
 export { DormouseError, SnippetError } from "./errors.js";
-export { GuestException, Outcome } from "./outcome.js";
+export { GuestException, type NetworkDenied, type NetworkUse, Outcome } from "./outcome.js";
 export type {
   Callback,
   CallbackContext,

@@ -16,6 +16,40 @@ interface ExceptionFields {
   readonly previous?: readonly ExceptionFields[];
 }
 
+/** What was refused: what to allow, if it was meant. */
+export interface NetworkDenied {
+  /** The host. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** What was lacking: host, port, protocol, method, path, address, secret, or a budget. */
+  readonly reason: string;
+  /** The rule that came nearest, if one did. */
+  readonly rule?: string;
+}
+
+interface NetworkFields {
+  readonly requests: number;
+  readonly bytes_in: number;
+  readonly bytes_out: number;
+  readonly denied?: readonly NetworkDenied[];
+  readonly secrets_masked: number;
+}
+
+/** What a run did with its network. */
+export interface NetworkUse {
+  /** Requests, refused ones too. */
+  readonly requests: number;
+  /** Bytes of bodies that came back. */
+  readonly bytesIn: number;
+  /** Bytes of bodies that were sent. */
+  readonly bytesOut: number;
+  /** What was refused, each once, at most 16. */
+  readonly denied: readonly NetworkDenied[];
+  /** How often the value of a secret was masked in an answer. */
+  readonly secretsMasked: number;
+}
+
 /** What a snippet raised. Everything in it is text that the snippet chose. */
 export class GuestException {
   /** Name of its class. */
@@ -161,6 +195,14 @@ export class Outcome<T = unknown> {
   /** What the variables of its sandbox are after a run that was stopped: `before_run`, `earlier` or `fresh`; else null. */
   get recovery(): string | null {
     return (this.answer.recovery as string | undefined) ?? null;
+  }
+
+  /** What it did with its network, or null if it had none. */
+  get network(): NetworkUse | null {
+    const used = this.answer.network as NetworkFields | undefined;
+    if (used === undefined) return null;
+    const { requests, bytes_in, bytes_out, denied = [], secrets_masked } = used;
+    return { requests, bytesIn: bytes_in, bytesOut: bytes_out, denied, secretsMasked: secrets_masked };
   }
 
   /** Why what the run did could not be saved, or null. */

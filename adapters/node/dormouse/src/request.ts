@@ -56,6 +56,11 @@ export interface SandboxRunOptions extends CallOptions {
   readonly outputBytes?: number | undefined;
   /** Whether the snippet may evaluate text as code. Default true. */
   readonly allowEval?: boolean | undefined;
+  /**
+   * Whether it may reach what the {@link Dormouse} allows (`allowNet`, `network`). A persistent sandbox has what it was made with
+   * (`create({ network: "default" })`). Default false.
+   */
+  readonly allowNetwork?: boolean | undefined;
   /** Fixes all randomness. Default: random. */
   readonly seed?: number | bigint | undefined;
   /** Items of the outermost container of the value to skip. Default 0. */
@@ -92,6 +97,7 @@ const KINDS = {
   timeoutMs: "integer",
   outputBytes: "integer",
   allowEval: "boolean",
+  allowNetwork: "boolean",
   seed: "integer",
   previewOffset: "integer",
   previewItems: "integer",

@@ -9,6 +9,7 @@ use git2::{
 use super::merge;
 use crate::context::{Done, Failure, Git, Result};
 use crate::usage;
+use crate::web::without_login;
 use crate::words::{Word, Words, number, unknown};
 
 /// `git remote`.
@@ -130,7 +131,7 @@ fn find<'a>(git: &'a Git, name: &str) -> Result<Remote<'a>> {
 
 fn fetch_from(git: &Git, name: &str, specs: &[String], how: &Fetching) -> Result<()> {
     let mut remote = find(git, name)?;
-    let url = remote.url()?.to_owned();
+    let (url, _) = without_login(remote.url()?);
     let lines = RefCell::new(Vec::new());
     {
         let mut callbacks = RemoteCallbacks::new();
@@ -244,7 +245,7 @@ pub(super) fn push(words: Vec<String>) -> Done {
     let name = if plain.is_empty() { remote_name(&git)? } else { plain.remove(0) };
     let specs = push_specs(&git, &plain, [force, delete, tags])?;
     let mut remote = find(&git, &name)?;
-    let url = remote.pushurl()?.unwrap_or(remote.url()?).to_owned();
+    let (url, _) = without_login(remote.pushurl()?.unwrap_or(remote.url()?));
     let answers = RefCell::new(Vec::new());
     {
         let mut callbacks = RemoteCallbacks::new();

@@ -3,7 +3,7 @@
 const { netClose, netExchange, netFinish, netReceive, netResponse, netRuns, netSend, netWatch } = native;
 
 // Exchanges that are under way at one time: fewer than the host's usual budget of connections, so that sockets find room beside them.
-const AT_ONCE = 12;
+const AT_ONCE = 16;
 // Bytes of a request that lie between this program and the host at most: if more were taken, the host has begun with it.
 const BETWEEN = 64 << 10;
 // Bytes of an answer that are read before anyone asks for them. What is read stays when its run, and so its connection, is over.

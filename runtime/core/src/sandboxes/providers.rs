@@ -44,8 +44,10 @@ impl Sandboxes {
     /// The providers, the first one first, and whether each can serve now.
     pub async fn providers(&self) -> Vec<ProviderState> {
         let mut states = Vec::new();
+        let has_rules = self.inner.admission.network().is_some();
         for provider in self.inner.all_providers() {
-            let (name, abilities, images) = (provider.name(), provider.abilities(), provider.images());
+            let abilities = provider.abilities().with_rules(has_rules);
+            let (name, images) = (provider.name(), provider.images());
             states.push(ProviderState { name, abilities, images, error: provider.ready().await.err() });
         }
         states

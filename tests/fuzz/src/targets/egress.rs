@@ -128,8 +128,14 @@ fn gate() -> (&'static Arc<Gate>, Got) {
         let got = Got::default();
         let servers = got.clone();
         let settings = file::parse(RULES, std::path::Path::new("net.toml")).expect("rules");
-        let options =
-            Options { settings, names: None, audit: Audit::none(), key: Some([9; 32]), cassette: None };
+        let options = Options {
+            settings,
+            names: None,
+            audit: Audit::none(),
+            key: Some([9; 32]),
+            cassette: None,
+            operator: None,
+        };
         let opening = fuzz::gate(options, move |host, _, protocol| {
             assert_eq!(host, "a.test");
             let (near, far) = tokio::io::duplex(STREAM);

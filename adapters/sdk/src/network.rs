@@ -1,0 +1,53 @@
+//! The network of an engine: what its program lets runs reach.
+
+use std::sync::Arc;
+
+use dormouse::{Error, Result};
+use dormouse_egress::{Audit, Gate, Options as Gated, Outside, Settings, file, flags, kept_key};
+
+use crate::Options;
+
+/// The audit's file in the folder of state.
+const AUDIT: &str = "network.jsonl";
+/// The file of the key from which placeholders are made.
+const KEY: &str = "network.key";
+
+/// Opens what the options name. None: no network.
+///
+/// # Errors
+/// As [`file::read`], [`flags`], [`Gate::open`] and [`Audit::file`]; `args_invalid` for secrets or an audit without rules.
+pub(crate) async fn open(options: &Options) -> Result<Option<Arc<Outside>>> {
+    let Options { network, allow_net, secrets, network_audit, state, .. } = options;
+    if network.is_none() && allow_net.is_empty() {
+        let idle = [("secrets", !secrets.is_empty()), ("network_audit", network_audit.is_some())];
+        return match idle.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(None),
+            Some((name, _)) => Err(Error::args_invalid(format!("`{name}` has no effect without a network"))
+                .with_hint("name what may be reached with `allow_net` or `network`")),
+        };
+    }
+    let mut settings = match network {
+        Some(path) => file::read(path)?,
+        None => Settings::default(),
+    };
+    let rules = allow_net.iter().map(|text| flags::allow_net(text)).collect::<Result<Vec<_>>>()?;
+    if !rules.is_empty() {
+        settings.allow(rules)?;
+    }
+    for text in secrets {
+        settings.keep(flags::secret(text)?)?;
+    }
+    if let Some(folder) = state {
+        // What opens the files says what is wrong with their folder.
+        let _ = std::fs::create_dir_all(folder);
+    }
+    let audit = match (network_audit, state) {
+        (Some(path), _) => Audit::file(path)?,
+        (None, Some(folder)) => Audit::file(&folder.join(AUDIT))?,
+        (None, None) => Audit::none(),
+    };
+    let key = state.as_deref().map(|folder| kept_key(&folder.join(KEY))).transpose()?;
+    let gate =
+        Gate::open(Gated { settings, names: None, audit, key, cassette: None, operator: None }).await?;
+    Ok(Some(Arc::new(Outside::new(gate))))
+}
