@@ -15,14 +15,14 @@ use dormouse_core::sandbox::{
 };
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, GuestName, Language, Limits, LineRequest, Outcome, Programs,
-    Result,
+    Result, RunContext,
 };
 use dormouse_files::{Extras, Quota, Tree};
 
 use crate::lasting;
 use crate::lost::{Losses, left_out, with_note};
 use crate::merge::Known;
-use crate::network::{Network, used};
+use crate::network::{Connected, Network, used};
 use crate::port::{Container, Engine};
 use crate::pulse;
 use crate::running::{Sessions, Sweeping};
@@ -148,6 +148,11 @@ impl ContainerMachine {
                 }
             }
         }
+    }
+
+    /// Gives a run its network, if it has one.
+    async fn connect(&mut self, context: &mut RunContext) -> Result<Option<Connected>> {
+        self.network.connect(self.container.as_ref(), &self.spec, context).await
     }
 
     /// Takes the files into another container, and leaves this one with what cannot be ended in it.

@@ -9,10 +9,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dormouse_core::network::{Door, NetworkUse, Proxy};
+use dormouse_core::sandbox::SandboxSpec;
 use dormouse_core::{Error, ErrorCode, Result, RunContext};
 
-use crate::machine::ContainerMachine;
-use crate::port::Reached;
+use crate::port::{Container, Reached};
 
 /// Variables by which clients know of a proxy.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
@@ -86,40 +86,43 @@ impl Network {
     pub(crate) fn variables(&self) -> &[(String, String)] {
         &self.variables
     }
-}
 
-impl ContainerMachine {
-    /// Gives a run its network, if it has a door, with the variables that say so. None: nothing goes out.
+    /// Gives a run of a sandbox its network, if it has a door, with the variables that say so. None: nothing goes out.
     ///
     /// # Errors
     /// `capability_unavailable` for a sandbox that asked for a network which its container cannot have; `provider_unavailable`.
-    pub(crate) async fn connect(&mut self, context: &mut RunContext) -> Result<Option<Connected>> {
+    pub(crate) async fn connect(
+        &mut self,
+        container: &dyn Container,
+        spec: &SandboxSpec,
+        context: &mut RunContext,
+    ) -> Result<Option<Connected>> {
         let Some(door) = context.network.clone() else { return Ok(None) };
-        let proxy = match &self.network.proxy {
+        let proxy = match &self.proxy {
             Some(proxy) => proxy.clone(),
             None => match door.proxy()? {
-                Some(proxy) => self.network.proxy.insert(proxy).clone(),
+                Some(proxy) => self.proxy.insert(proxy).clone(),
                 // The operator has taken the network back: there is nothing to reach.
                 None => return Ok(None),
             },
         };
-        if self.network.reached.as_ref().is_none_or(|reached| !reached.way.is_open()) {
-            self.network.reached = None;
-            match self.container.reach(proxy.clone()).await {
+        if self.reached.as_ref().is_none_or(|reached| !reached.way.is_open()) {
+            self.reached = None;
+            match container.reach(proxy.clone()).await {
                 Ok(reached) => {
-                    let own = &self.spec.environment;
+                    let own = &spec.environment;
                     let mut all = variables(&reached);
                     all.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
-                    self.network.variables = all;
-                    self.network.reached = Some(reached);
+                    self.variables = all;
+                    self.reached = Some(reached);
                 }
                 // It has not asked for it: this is what sandboxes are given that can have it.
-                Err(error) if cannot(&error) && self.spec.network.is_none() => return Ok(None),
+                Err(error) if cannot(&error) && spec.network.is_none() => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
-        context.offer_variables(self.network.variables.clone());
-        Ok(Some(Connected::new(&self.network.doors, door, proxy)))
+        context.offer_variables(self.variables.clone());
+        Ok(Some(Connected::new(&self.doors, door, proxy)))
     }
 }
 
