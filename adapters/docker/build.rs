@@ -1,4 +1,4 @@
-//! Compiles the program that a container without a network is reached by ([`relay/main.rs`](relay/main.rs)): linked without
+//! Compiles the program by which a container without a network is reached, and reaches the gate ([`relay/main.rs`](relay/main.rs)): linked without
 //! shared libraries, because the images that it runs in are others' own.
 
 #![allow(
@@ -11,9 +11,10 @@ use std::path::Path;
 use std::process::Command;
 
 const SOURCE: &str = "relay/main.rs";
+const FOLDER: &str = "relay";
 
 fn main() {
-    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={FOLDER}");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let program = Path::new(&variable("OUT_DIR")).join("relay");
     // Elsewhere there is none, and containers are not reached without a network.

@@ -130,7 +130,8 @@ fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
         (json!({"network_allow": ["anything"]}), "args_invalid"),
         (json!({"network": "default", "network_allow": []}), "args_invalid"),
         (json!({"network": "none", "network_allow": [get]}), "args_invalid"),
-        (json!({"network": "default", "provider": "docker"}), "capability_unavailable"),
+        (json!({"network": "default", "provider": "docker"}), "provider_unavailable"),
+        (json!({"network": "default", "provider": "kubernetes"}), "capability_unavailable"),
     ] {
         assert_eq!(server.code("sandbox_create", arguments.clone()), code, "{arguments}");
     }

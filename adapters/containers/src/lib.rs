@@ -14,6 +14,7 @@
 //! | a `/workspace` that outlives its containers | [`volume`] (what is known of it), [`lasting`] (when it is relied on) |
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
+//! | the network of its runs | [`network`] (a way to a proxy, and the variables that say so) |
 //! | the runtime's port | [`machine`], [`commands`] |
 
 mod archive;
@@ -35,6 +36,7 @@ mod listing;
 mod lost;
 mod machine;
 mod merge;
+mod network;
 mod number;
 mod paths;
 mod patience;
@@ -58,6 +60,6 @@ pub use crate::machine::ContainerMachine;
 pub use crate::number::random;
 pub use crate::paths::{MOVED, TMP, USER, WORKSPACE};
 pub use crate::patience::{Patience, again};
-pub use crate::port::{Archive, BrokenOff, Container, Engine, Held, Room, pieces};
+pub use crate::port::{Archive, BrokenOff, Container, Engine, Held, Reached, Room, Way, pieces};
 pub use crate::snapshot::{MARK, load, reach, saved_under};
 pub use crate::sweep::argv as sweep_argv;

@@ -15,13 +15,14 @@ use dormouse_core::sandbox::{
 };
 use dormouse_core::{
     Bounds, Error, ErrorCode, EvalRequest, GuestName, Language, Limits, LineRequest, Outcome, Programs,
-    Result,
+    Result, RunContext,
 };
 use dormouse_files::{Extras, Quota, Tree};
 
 use crate::lasting;
 use crate::lost::{Losses, left_out, with_note};
 use crate::merge::Known;
+use crate::network::{Connected, Network, used};
 use crate::port::{Container, Engine};
 use crate::pulse;
 use crate::running::{Sessions, Sweeping};
@@ -61,6 +62,7 @@ pub struct ContainerMachine {
     pub(crate) lost: Losses,
     /// Those of its Python, where it is asked for them.
     pub(crate) variables: Variables,
+    pub(crate) network: Network,
     /// What the next command says of files that could not be kept.
     dropped: Option<String>,
     /// Whether nothing was done in it yet.
@@ -90,6 +92,7 @@ impl ContainerMachine {
             works: false,
             lost: Losses::default(),
             variables: Variables::default(),
+            network: Network::default(),
             dropped: None,
             fresh: true,
             given_up: false,
@@ -147,6 +150,11 @@ impl ContainerMachine {
         }
     }
 
+    /// Gives a run its network, if it has one.
+    async fn connect(&mut self, context: &mut RunContext) -> Result<Option<Connected>> {
+        self.network.connect(self.container.as_ref(), &self.spec, context).await
+    }
+
     /// Takes the files into another container, and leaves this one with what cannot be ended in it.
     async fn move_out(&mut self) -> Result<()> {
         let tree = self.take_all().await?;
@@ -158,6 +166,7 @@ impl ContainerMachine {
         let container = self.engine.create(&self.spec).await?;
         self.put(&container, tree, root).await?;
         self.container = container;
+        self.network.leave();
         self.given_up = false;
         self.lose_running();
         self.kills = Arc::default();
@@ -189,26 +198,37 @@ fn quota(engine: &dyn Engine, spec: &SandboxSpec) -> Quota {
 
 #[async_trait]
 impl Machine for ContainerMachine {
-    async fn eval(&mut self, request: EvalRequest) -> Result<Outcome> {
+    async fn eval(&mut self, mut request: EvalRequest) -> Result<Outcome> {
         self.settle().await?;
         self.container.admit()?;
-        self.run_snippet(request).await
+        let connected = self.connect(&mut request.context).await?;
+        let mut outcome = self.run_snippet(request).await?;
+        outcome.network = used(connected.as_ref());
+        Ok(outcome)
     }
 
-    async fn exec(&mut self, request: LineRequest, _: Arc<dyn Programs>) -> Result<Executed> {
+    async fn exec(&mut self, mut request: LineRequest, _: Arc<dyn Programs>) -> Result<Executed> {
         self.settle().await?;
         self.container.admit()?;
+        let connected = self.connect(&mut request.context).await?;
         let mut executed = self.run_line(request).await?;
+        executed.outcome.network = used(connected.as_ref());
         if let Some(note) = self.dropped.take() {
             executed.outcome.stderr = with_note(&note, &executed.outcome.stderr);
         }
         Ok(executed)
     }
 
-    async fn job(&mut self, request: LineRequest, _: Arc<dyn Programs>) -> Result<Job> {
+    async fn job(&mut self, mut request: LineRequest, _: Arc<dyn Programs>) -> Result<Job> {
         self.settle().await?;
         self.container.admit()?;
-        self.line_beside(request)
+        let connected = self.connect(&mut request.context).await?;
+        let running = self.line_beside(request)?;
+        let told = move |mut executed: Executed| {
+            executed.outcome.network = used(connected.as_ref());
+            executed
+        };
+        Ok(Box::pin(async move { running.await.map(told) }))
     }
 
     async fn get(

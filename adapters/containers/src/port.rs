@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use dormouse_core::Result;
+use dormouse_core::network::Proxy;
 use dormouse_core::sandbox::SandboxSpec;
+use dormouse_core::{Error, ErrorCode, Result};
 use futures::Stream;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -149,6 +150,34 @@ pub trait Container: Send + Sync + 'static {
     /// # Errors
     /// `provider_unavailable`.
     async fn get(&self, folder: &str) -> Result<Archive>;
+
+    /// Lets its programs reach a proxy, which nothing else reaches by this. Default: there is no way.
+    ///
+    /// # Errors
+    /// `capability_unavailable` where the engine has no means for it; `provider_unavailable`.
+    async fn reach(&self, proxy: Arc<dyn Proxy>) -> Result<Reached> {
+        drop(proxy);
+        Err(Error::new(
+            ErrorCode::CapabilityUnavailable,
+            "programs of this provider's containers reach no network by rules",
+        ))
+    }
+}
+
+/// A way from a container's programs to a proxy. It ends when it is dropped.
+pub trait Way: Send + Sync {
+    /// Whether it leads there still.
+    fn is_open(&self) -> bool;
+}
+
+/// Where a container's programs find a proxy.
+pub struct Reached {
+    /// The proxy's URL.
+    pub url: String,
+    /// The file with the certificates of authorities that they are to trust.
+    pub authorities: String,
+    /// What keeps the way open.
+    pub way: Box<dyn Way>,
 }
 
 /// A container whose processes are held still. Dropped, they go on, in the background.

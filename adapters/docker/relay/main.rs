@@ -1,7 +1,10 @@
-//! The program that stands in a container without a network: it connects to a port of the container itself, and carries what it
-//! reads to it and what comes back to whoever started it. One connection, one program.
+//! The program that stands in containers without a network. Linked without shared libraries (`build.rs`), so that it runs anywhere.
 //!
-//! `build.rs` links it without shared libraries, so that it runs in any image.
+//! - `relay PORT` connects to a port of its container, and carries what it reads to it and what comes back to whoever started it.
+//!   One connection, one program.
+//! - `relay gate PORT` takes connections on that port of the loopback, and carries all of them over its two streams ([`gate`]).
+
+mod gate;
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpStream};
@@ -13,8 +16,13 @@ use std::time::Duration;
 const REST: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
-    let port = std::env::args().nth(1).and_then(|port| port.parse().ok());
-    let Some(server) = port.and_then(connect) else { return ExitCode::FAILURE };
+    let mut arguments = std::env::args().skip(1);
+    let first = arguments.next().unwrap_or_default();
+    if first == "gate" {
+        let port = arguments.next().and_then(|port| port.parse().ok());
+        return port.map_or(ExitCode::FAILURE, gate::serve);
+    }
+    let Some(server) = first.parse().ok().and_then(connect) else { return ExitCode::FAILURE };
     let Ok(mut to) = server.try_clone() else { return ExitCode::FAILURE };
     thread::spawn(move || {
         carry(&mut io::stdin(), &mut to);

@@ -30,6 +30,10 @@ const BYTES_A_NAME: u64 = 2_048;
 const SHARED: u64 = 16 << 20;
 /// Bytes of the memory limit that no file can take, at most a quarter of it.
 const PROGRAMS: u64 = 32 << 20;
+/// Where a container finds what it is told of its network: root writes there, the sandbox reads.
+pub(crate) const TOLD: &str = "/run/dormouse";
+/// What that folder is mounted as; nothing lies there without a network.
+const TOLD_OPTIONS: &str = "size=2m,nr_inodes=16,mode=0755,noexec,nosuid,nodev";
 /// Keeps a container running. Which of the two there is depends on the image.
 const KEEP: &str = "sleep infinity || tail -f /dev/null";
 /// Bytes of what covers a volume that an image declares.
@@ -118,7 +122,8 @@ pub(crate) enum Below {
     Nothing,
 }
 
-/// What its programs find. There is no network, and there will be none: who asks for it again waits for nothing.
+/// What its programs find. Where there is no network there will be none, and rules refuse the same thing again: who asks again waits for
+/// nothing.
 fn environment() -> Vec<String> {
     vec![format!("HOME={WORKSPACE}"), "NPM_CONFIG_FETCH_RETRIES=0".into(), "PIP_RETRIES=0".into()]
 }
@@ -155,6 +160,7 @@ pub(crate) fn body(
         host_config: Some(HostConfig {
             network_mode: Some("none".into()),
             mounts: Some(mounts),
+            tmpfs: Some(HashMap::from([(TOLD.into(), TOLD_OPTIONS.into())])),
             memory: Some(signed(size.memory)),
             memory_swap: Some(signed(size.memory)),
             shm_size: Some(signed(volumes.shared)),

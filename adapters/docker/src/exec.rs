@@ -30,6 +30,20 @@ pub(crate) async fn program(
     exec: Exec,
     input: bool,
 ) -> Result<Program> {
+    program_of(USER, shared, container, exec, input).await
+}
+
+/// The same for another user.
+///
+/// # Errors
+/// `provider_unavailable`.
+pub(crate) async fn program_of(
+    user: &str,
+    shared: Arc<Shared>,
+    container: String,
+    exec: Exec,
+    input: bool,
+) -> Result<Program> {
     let docker = shared.engine.docker().await?;
     let what = "start a program in a container";
     let create = CreateExecOptions {
@@ -38,7 +52,7 @@ pub(crate) async fn program(
         attach_stderr: Some(true),
         env: Some(exec.environment),
         cmd: Some(exec.argv),
-        user: Some(USER.into()),
+        user: Some(user.into()),
         working_dir: exec.directory,
         ..CreateExecOptions::default()
     };

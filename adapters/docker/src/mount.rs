@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use dormouse_core::sandbox::SpecMount;
 use dormouse_core::{Access, Error, ErrorCode, Result, keys};
 
-use crate::config::{Below, Bind};
+use crate::config::{Below, Bind, TOLD};
 use crate::shared::Shared;
 
 /// Folders of the host that no root makes mountable, nor what lies below them.
@@ -142,7 +142,7 @@ fn below_target(mount: &SpecMount) -> bool {
         "/etc",
     ];
     own.iter().any(|own| target == Path::new(own))
-        || ["/proc", "/sys", "/dev"].iter().any(|own| target.starts_with(own))
+        || ["/proc", "/sys", "/dev", TOLD].iter().any(|own| target.starts_with(own))
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_containers::program::{Exec, Program, Written};
-use dormouse_containers::{Archive, Background, Container as Port, Engine, Held, Patience, Room};
+use dormouse_containers::{Archive, Background, Container as Port, Engine, Held, Patience, Reached, Room};
 use dormouse_core::Result;
+use dormouse_core::network::Proxy;
 use dormouse_core::sandbox::SandboxSpec;
 use futures::future::BoxFuture;
 
@@ -13,7 +14,7 @@ use crate::config::Size;
 use crate::container::{Container, Paused};
 use crate::pool::Pool;
 use crate::shared::Shared;
-use crate::{exec, mount, transfer};
+use crate::{exec, gate, mount, transfer};
 
 /// The engine, with the containers that wait.
 pub(crate) struct Docker {
@@ -116,6 +117,10 @@ impl Port for Container {
 
     async fn get(&self, folder: &str) -> Result<Archive> {
         transfer::get(&self.shared, &self.id, folder).await
+    }
+
+    async fn reach(&self, proxy: Arc<dyn Proxy>) -> Result<Reached> {
+        gate::open(&self.shared, &self.id, proxy).await
     }
 }
 

@@ -14,7 +14,7 @@ use crate::port::Docker;
 use crate::programs::DockerPrograms;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::{mount, published, reap};
+use crate::{gate, mount, published, reap};
 
 /// What this provider can do.
 pub const ABILITIES: Abilities = Abilities {
@@ -24,7 +24,7 @@ pub const ABILITIES: Abilities = Abilities {
     variables: "awake",
     include: &["both", "files"],
     images: "container",
-    network: "none",
+    network: "rules",
     memory: "sandbox",
     limits: &["timeout_ms", "memory_bytes", "output_bytes", "disk_bytes", "files", "cpu_millis", "processes"],
     snippets: false,
@@ -147,6 +147,9 @@ impl Provider for DockerProvider {
         };
         most("cpu_millis", spec.cpu_millis.into(), 10, settings.cpu_millis.into())?;
         most("processes", spec.processes.into(), 8, settings.processes.into())?;
+        if spec.network.is_some() {
+            gate::can_be(&self.shared)?;
+        }
         spec.mounts.iter().try_for_each(|asked| mount::source(asked, &settings.roots).map(|_| ()))
     }
 

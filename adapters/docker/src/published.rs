@@ -25,7 +25,7 @@ use crate::config::{bind, hardened, signed};
 use crate::fault::{slow, unavailable, wrong};
 use crate::mount;
 use crate::relay::{self, Relay};
-use crate::shared::Shared;
+use crate::shared::{Shared, Unborn};
 use crate::thing::{self, Thing};
 
 /// Bytes kept of each stream of a program.
@@ -100,17 +100,6 @@ pub struct Published {
     closed: bool,
 }
 
-/// Removes a container that did not come up, also one that the engine creates after it was waited for.
-struct Guard(Arc<Shared>, Option<String>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Some(name) = self.1.take() {
-            self.0.remove_late(name);
-        }
-    }
-}
-
 pub(crate) async fn start(shared: &Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
     shared.background.finish(create(shared.clone(), spec)).await
 }
@@ -126,7 +115,7 @@ async fn create(shared: Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
     let published = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: Some(String::new()) };
     let bindings = HashMap::from([(port.clone(), Some(vec![published]))]);
     let name = format!("dormouse-{}", random()?);
-    let mut guard = Guard(shared.clone(), Some(name.clone()));
+    let mut guard = Unborn::new(&shared, &name);
     let body = ContainerCreateBody {
         image: Some(image.id.clone()),
         cmd: (!spec.command.is_empty()).then(|| spec.command.clone()),
@@ -176,7 +165,7 @@ async fn create(shared: Arc<Shared>, spec: PublishedSpec) -> Result<Published> {
         let address = relay.address;
         (Some(relay), address)
     };
-    guard.1 = None;
+    guard.born();
     Ok(Published { shared, id: created.id, address, relay, closed: false })
 }
 

@@ -22,10 +22,10 @@ use crate::exec;
 use crate::shared::Shared;
 
 /// What runs in the container, linked without shared libraries; empty where this host's system is not a container's.
-static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
+pub(crate) static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
 /// Where it lies there, and its name.
 const FOLDER: &str = "/.dormouse";
-const NAME: &str = "relay";
+pub(crate) const NAME: &str = "relay";
 /// Bytes and names of that folder.
 const BYTES: u64 = 4 << 20;
 const NAMES: u64 = 4;
@@ -72,15 +72,20 @@ impl Relay {
     }
 }
 
-/// Puts the program into the container.
-async fn put(shared: &Shared, container: &str) -> Result<()> {
+/// An archive of the program.
+pub(crate) fn archive() -> Result<Vec<u8>> {
     let mut header = tar::Header::new_ustar();
     header.set_size(PROGRAM.len() as u64);
     header.set_mode(0o555);
     header.set_cksum();
     let mut archive = tar::Builder::new(Vec::new());
     let written = archive.append_data(&mut header, NAME, PROGRAM).and_then(|()| archive.into_inner());
-    let archive = written.map_err(|error| Error::internal("an archive cannot be made", error))?;
+    written.map_err(|error| Error::internal("an archive cannot be made", error))
+}
+
+/// Puts the program into the container.
+async fn put(shared: &Shared, container: &str) -> Result<()> {
+    let archive = archive()?;
     let docker = shared.engine.docker().await?;
     let options = UploadToContainerOptionsBuilder::default().path(FOLDER).build();
     let sent = docker.upload_to_container(container, Some(options), bollard::body_full(archive.into()));

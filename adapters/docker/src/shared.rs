@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     loose: Mutex<HashSet<String>>,
     /// By image, what it has.
     pub(crate) tools: KnownTools,
+    /// Held while the image of relays is looked for, and made.
+    pub(crate) relays: tokio::sync::Mutex<()>,
     /// Whether what earlier processes left behind was removed.
     reaped: tokio::sync::OnceCell<()>,
 }
@@ -64,6 +66,7 @@ impl Shared {
             background: Arc::default(),
             loose: Mutex::default(),
             tools: KnownTools::default(),
+            relays: tokio::sync::Mutex::default(),
             reaped: tokio::sync::OnceCell::new(),
         }))
     }
@@ -133,6 +136,29 @@ impl Shared {
                 shared.watch.run(&shared.engine, &shared.identity).await;
             }
         });
+    }
+}
+
+/// Removes a container that did not come up, also one that the engine creates after it was waited for.
+pub(crate) struct Unborn(Arc<Shared>, Option<String>);
+
+impl Unborn {
+    /// One that is to be created under a name.
+    pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Self {
+        Self(shared.clone(), Some(name.to_owned()))
+    }
+
+    /// It is there, and somebody else's affair from here on.
+    pub(crate) fn born(&mut self) {
+        self.1 = None;
+    }
+}
+
+impl Drop for Unborn {
+    fn drop(&mut self) {
+        if let Some(name) = self.1.take() {
+            self.0.remove_late(name);
+        }
     }
 }
 

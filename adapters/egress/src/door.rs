@@ -1,7 +1,10 @@
 //! The door of a run as the core's port has it: the words of the contract in place of hyper's.
 
+use std::sync::Arc;
+
 use dormouse_core::network::{
-    Door as Port, Duplex, NetworkAnswer, NetworkRequest, NetworkUse, Pieces, Problem, Serve, Trouble,
+    Door as Port, Duplex, NetworkAnswer, NetworkRequest, NetworkUse, Pieces, Problem, Proxy as ProxyPort,
+    Serve, Trouble,
 };
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryStreamExt as _};
@@ -11,6 +14,7 @@ use hyper::{Method, Request, Response, Uri};
 
 use crate::body::{empty, streamed};
 use crate::gate::Door;
+use crate::proxy::Proxy;
 use crate::reason::{Reason, Refusal};
 use crate::upstream::Body;
 
@@ -33,6 +37,10 @@ impl Port for Door {
 
     fn used(&self) -> NetworkUse {
         Door::used(self)
+    }
+
+    fn proxy(&self) -> dormouse_core::Result<Option<Arc<dyn ProxyPort>>> {
+        Ok(Some(Arc::new(Proxy::of(self)?)))
     }
 }
 

@@ -10,6 +10,7 @@
 //! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
 //! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `plain`, `carry`, `linger` |
+//! | a proxy of HTTP, for programs that know nothing of doors | `proxy`; `tunnel`, `authority` |
 //! | one request: the steps, in their order | `exchange`: [`Door::exchange`]; WebSockets `socket` |
 //! | what may be spent | `budget`: [`Budget`] |
 //! | where it says that it goes, and its form | `message` |
@@ -52,6 +53,7 @@ pub mod address;
 mod ahead;
 mod answer;
 mod audit;
+mod authority;
 mod body;
 mod budget;
 mod carry;
@@ -76,6 +78,7 @@ mod outside;
 pub mod path;
 mod plain;
 pub mod policy;
+mod proxy;
 mod reason;
 mod resolve;
 pub mod secrets;
@@ -83,6 +86,7 @@ mod socket;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod tunnel;
 mod upstream;
 mod usage;
 mod watched;

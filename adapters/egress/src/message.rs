@@ -92,7 +92,7 @@ impl Target {
 }
 
 /// `HOST` or `HOST:PORT`.
-fn authority_of(text: &str) -> Option<(Host, Option<u16>)> {
+pub(crate) fn authority_of(text: &str) -> Option<(Host, Option<u16>)> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
             let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());

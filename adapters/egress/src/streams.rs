@@ -108,6 +108,11 @@ impl Door {
 }
 
 impl Opened {
+    /// Where it leads to, and whether bytes of any form are carried there.
+    pub(crate) fn place(&self) -> (&Target, bool) {
+        (&self.target, self.raw.is_some())
+    }
+
     /// Serves the guest's end of the stream until either side is done. Dropping the future ends it.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Whoever implements it decides what may leave, and knows names, addresses, secrets and TLS; a provider only carries what a guest says
 //! to the [`Door`] of its run, and back. Without a door a run has no network.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ pub struct NetworkAnswer {
 }
 
 /// What goes through the wall of one run.
-pub trait Door: Send + Sync {
+pub trait Door: Any + Send + Sync {
     /// Opens a stream to a place, as far as the rules allow it. Nothing is looked up or dialled yet.
     ///
     /// # Errors
@@ -116,6 +117,28 @@ pub trait Door: Send + Sync {
 
     /// What was done so far.
     fn used(&self) -> NetworkUse;
+
+    /// The same door for programs that know nothing of it, and speak with a proxy of HTTP. Default none.
+    ///
+    /// # Errors
+    /// `internal` without randomness.
+    fn proxy(&self) -> Result<Option<Arc<dyn Proxy>>> {
+        Ok(None)
+    }
+}
+
+/// A proxy of HTTP for the programs of one sandbox, before the door of its runs: what is asked for counts for the run that it was turned
+/// to last.
+pub trait Proxy: Send + Sync {
+    /// Certificates of authorities in PEM, for programs that check who answers: of the proxy's own authority, whose key is in this
+    /// process alone, and of those that the host trusts.
+    fn authorities(&self) -> &str;
+
+    /// From here on requests are those of another run of the same sandbox. A door that has no proxy refuses all of them.
+    fn turn(&self, door: &Arc<dyn Door>);
+
+    /// Serves a stream that a program has opened to the proxy, until either side is done. Dropping the future ends the stream.
+    fn serve(&self, stream: Box<dyn Duplex>) -> BoxFuture<'static, ()>;
 }
 
 /// What of the operator's network a sandbox asked for.

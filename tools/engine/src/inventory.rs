@@ -34,7 +34,10 @@ impl Inventory {
         list("volume", &["volume", "ls"], "{{.Name}}")?;
         list("image", &["images"], "{{.Repository}}:{{.Tag}} {{.ID}}")?;
         list("network", &["network", "ls"], "{{.Name}}")?;
-        things.retain(|thing| !thing.starts_with("image dormouse-test/"));
+        // That of relays is kept, as the images of sandboxes are.
+        things.retain(|thing| {
+            !["image dormouse-test/", "image dormouse-relay:"].iter().any(|kept| thing.starts_with(kept))
+        });
         things.extend(folders());
         Ok(Self(things))
     }

@@ -62,16 +62,18 @@ impl ContainerMachine {
     pub(crate) async fn run_snippet(&mut self, mut request: EvalRequest) -> Result<Outcome> {
         let begin = Instant::now();
         let language = request.language.clone();
-        // Of the call's grants only standard input counts; the environment is the sandbox's own, and the process has it.
-        let stdin = std::mem::take(&mut request.context.grants.stdin);
+        // Of the call's grants only standard input counts, and what says where its network is; the environment is the sandbox's own, and
+        // the process has it.
+        let Grants { stdin, clock, seed, environment: offered, .. } =
+            std::mem::take(&mut request.context.grants);
         request.context.grants = Grants {
             stdin,
-            clock: request.context.grants.clock,
-            seed: request.context.grants.seed,
+            clock,
+            seed,
+            environment: self.spec.environment.iter().cloned().chain(offered).collect(),
+            directory: Some(GuestPath::parse(WORKSPACE)?),
             ..Grants::default()
         };
-        request.context.grants.environment = self.spec.environment.clone();
-        request.context.grants.directory = Some(GuestPath::parse(WORKSPACE)?);
         let wall = request.context.limits.wall;
         let mut busy = self.interpreter(&language).await?;
         let mut reply = busy.interpreter.eval_from(&request, begin).await;
@@ -177,7 +179,7 @@ impl ContainerMachine {
     async fn begin_interpreter(&mut self, language: &Language, argv: Vec<String>) -> Result<Busy> {
         let mark = random()?;
         let session = self.sessions.enter();
-        let variables = self.spec.environment.iter();
+        let variables = self.spec.environment.iter().chain(self.network.variables());
         let exec = Exec {
             argv: line::kept(&mark, argv),
             environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),

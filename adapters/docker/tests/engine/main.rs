@@ -14,6 +14,8 @@ mod life;
 mod list;
 mod memory;
 mod mounts;
+mod network;
+mod outside;
 mod pool;
 mod processes;
 mod published;

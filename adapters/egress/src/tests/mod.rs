@@ -4,6 +4,7 @@ mod bounds;
 mod cassette;
 mod hostile;
 mod learn;
+mod proxy;
 mod reload;
 mod requests;
 mod secrets;

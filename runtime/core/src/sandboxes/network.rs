@@ -12,15 +12,15 @@ impl Sandboxes {
     ///
     /// # Errors
     /// `network_denied` for what is beyond the operator's rules, `args_invalid` for what cannot be read, `capability_unavailable` for
-    /// a container.
+    /// a pod.
     pub(super) fn check_network(&self, owner: &Owner, spec: &SandboxSpec) -> Result<()> {
         let Some(grant) = &spec.network else { return Ok(()) };
-        if spec.provider != ProviderName::Wasm {
+        if spec.provider == ProviderName::Kubernetes {
             return Err(Error::new(
                 ErrorCode::CapabilityUnavailable,
-                "a container does not take part in the network that rules allow",
+                "a pod does not take part in the network that rules allow",
             )
-            .with_hint("leave `network` out, or `provider`"));
+            .with_hint("make the sandbox with provider `wasm` or `docker`, or leave `network` out"));
         }
         self.inner.admission.needs_network()?.check(owner, grant)
     }
