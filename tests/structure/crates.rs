@@ -126,7 +126,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Who may use a library that belongs to one crate.
-const THEIRS: [(&str, &[&str]); 36] = [
+const THEIRS: [(&str, &[&str]); 37] = [
     ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
@@ -140,6 +140,7 @@ const THEIRS: [(&str, &[&str]); 36] = [
     ("wasmtime-wizer", &["dormouse-precompile"]),
     ("wasmtime", &["dormouse-wasm", "dormouse-precompile"]),
     ("wasmtime-wasi", &["dormouse-wasm", "dormouse-precompile"]),
+    ("wasmtime-wasi-http", &["dormouse-wasm"]),
     ("cap-std", &["dormouse-cli", "dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-connect", "dormouse-store"]),
     ("zstd", &["dormouse-store"]),

@@ -4,6 +4,8 @@ mod bounds;
 mod cassette;
 mod hostile;
 mod learn;
+mod program;
+mod programs;
 mod reload;
 mod requests;
 mod secrets;
