@@ -75,6 +75,8 @@ pub(crate) struct Run {
     pub(crate) exceptions: Exceptions,
     /// What this user allows this run.
     pub(crate) policy: Policy,
+    /// What it may reach.
+    pub(crate) network: Option<network::Meant>,
 }
 
 /// What `mcp` shall do.
@@ -242,13 +244,14 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
     let limits = limits(&arguments.limits, &Limits::default())?;
     let (mut grants, policy) = grants::grants(&arguments.grants)?;
     let exceptions = exceptions::of_run(&arguments).in_folders(&grants);
+    let network = network::read(&arguments.network, None)?;
     grants.arguments = arguments.arguments;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     // A program has its name, with and without arguments.
     grants.program = Some(name.clone());
     let wasm: Arc<[u8]> = source::bytes(&arguments.file, CommandRequest::MAX_WASM)?.into();
     let request = CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) };
-    Ok(Run { request, exceptions, policy })
+    Ok(Run { request, exceptions, policy, network })
 }
 
 /// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
-use dormouse::{Dormouse, Error, ErrorCode, Resolve, Result, RunContext};
+use dormouse::{CommandRequest, Dormouse, Error, ErrorCode, Resolve, Result, RunContext};
 use dormouse_egress::policy::Rule;
 use dormouse_egress::secrets::{Secret, Source};
 use dormouse_egress::{Audit, Cassette, Gate, Options, Outside, Settings, Watched, flags};
@@ -186,6 +186,21 @@ pub(crate) async fn give(
     let runtime = dormouse.runtime();
     runtime.set_network(meant.open(None).await?.outside, None);
     runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)
+}
+
+/// The same for a program of this person's own.
+///
+/// # Errors
+/// As [`Meant::open`].
+pub(crate) async fn give_to_program(
+    dormouse: &Dormouse,
+    meant: Option<Meant>,
+    request: &mut CommandRequest,
+) -> Result<()> {
+    let Some(meant) = meant else { return Ok(()) };
+    let runtime = dormouse.runtime();
+    runtime.set_network(meant.open(None).await?.outside, None);
+    runtime.give_network_to_program(&Owner::local(), &NetworkGrant::default(), "run", request)
 }
 
 /// Gives all sandboxes of a command the profile `default`, if a network was named.
