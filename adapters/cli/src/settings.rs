@@ -300,14 +300,12 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
     let cluster = kubernetes::settings(&arguments.docker)?;
     let numbers = docker::rules(&arguments.docker, cluster.as_ref());
     let confined = wall::confined(arguments, &grants, further, cluster)?;
-    if let Some(secret) = network.as_ref().and_then(network::Meant::told_by_command)
+    if let Some((secret, why)) = network.as_ref().and_then(network::Meant::beyond_the_wall)
         && confined.confine != Confine::Off
     {
-        let told =
-            format!("the secret `{secret}` comes from a command, which a confined server cannot start");
-        return Err(
-            Error::args_invalid(told).with_hint("give it as a file or a variable, or add --no-confine")
-        );
+        let told = format!("the secret `{secret}` {why} a confined server cannot do");
+        return Err(Error::args_invalid(told)
+            .with_hint("give it as a file, a variable or a key that is read once, or add --no-confine"));
     }
     let names = confined.resolver();
     let model = model::model(&arguments.model, names.as_ref())?;

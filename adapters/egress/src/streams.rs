@@ -244,7 +244,10 @@ impl Opened {
         if stream.is_greeted() {
             let refusal = Refusal::new(
                 Reason::Protocol,
-                format!("`{}` is allowed bytes (tcp), and the gate speaks TLS for a rule of https alone", place.host),
+                format!(
+                    "`{}` is allowed bytes (tcp), and the gate speaks TLS for a rule of https alone",
+                    place.host
+                ),
             );
             let _ = stream.write_all(&reply(&Err(&refusal))).await;
             let _ = stream.shutdown().await;

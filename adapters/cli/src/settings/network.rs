@@ -115,12 +115,16 @@ impl Meant {
         self.settings.files().iter().cloned().chain(of_short).chain(file).collect()
     }
 
-    /// The first secret that a command tells, by name.
-    pub(crate) fn told_by_command(&self) -> Option<&str> {
-        let mut secrets = self.settings.secrets.iter();
-        secrets
-            .find(|secret| matches!(secret.source, Source::Command { .. }))
-            .map(|secret| secret.name.as_str())
+    /// The first secret that a confined server could not read, by name, and why.
+    pub(crate) fn beyond_the_wall(&self) -> Option<(&str, &'static str)> {
+        self.settings.secrets.iter().find_map(|secret| match &secret.source {
+            Source::Command { .. } => Some((&*secret.name, "comes from a command, which")),
+            Source::Keyring { ttl: Some(_), .. } => Some((
+                &*secret.name,
+                "comes from a keyring and has a `ttl`: it would have to be read again, which",
+            )),
+            _ => None,
+        })
     }
 
     /// Opens the gate: reads the secrets, and opens the audit.
