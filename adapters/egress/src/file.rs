@@ -303,7 +303,16 @@ impl GivenRule {
     }
 }
 
-fn header(rule: &Rule, name: &str, template: &str, secrets: &[Secret]) -> Result<SetHeader, String> {
+/// A header that a rule sets.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn header(
+    rule: &Rule,
+    name: &str,
+    template: &str,
+    secrets: &[Secret],
+) -> Result<SetHeader, String> {
     let name = HeaderName::try_from(name).map_err(|_| "there is no such header")?;
     if is_own(&name) {
         return Err("the gate writes this header itself".into());

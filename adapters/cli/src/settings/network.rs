@@ -176,7 +176,8 @@ impl Opened {
     }
 }
 
-/// Gives a run of the person at this command line the profile `default`, if a network was named.
+/// Gives a run of the person at this command line the profile `default`, if a network was named; and who sends the requests of servers
+/// that are connected.
 ///
 /// # Errors
 /// As [`Meant::open`].
@@ -185,11 +186,12 @@ pub(crate) async fn give(
     meant: Option<Meant>,
     (run, language): (&str, &str),
     context: &mut RunContext,
-) -> Result<()> {
-    let Some(meant) = meant else { return Ok(()) };
-    let runtime = dormouse.runtime();
-    runtime.set_network(meant.open(None).await?.outside, None);
-    runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)
+) -> Result<Option<Arc<Outside>>> {
+    let Some(meant) = meant else { return Ok(None) };
+    let (runtime, outside) = (dormouse.runtime(), meant.open(None).await?.outside);
+    runtime.set_network(outside.clone(), None);
+    runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)?;
+    Ok(Some(outside))
 }
 
 /// The same for a program of this person's own.
@@ -207,16 +209,17 @@ pub(crate) async fn give_to_program(
     runtime.give_network_to_program(&Owner::local(), &NetworkGrant::default(), "run", request)
 }
 
-/// Gives all sandboxes of a command the profile `default`, if a network was named.
+/// Gives all sandboxes of a command the profile `default`, if a network was named; and who sends the requests of servers that are
+/// connected.
 ///
 /// # Errors
 /// As [`read`] and [`Meant::open`].
-pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<()> {
+pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<Option<Arc<Outside>>> {
     let folder = state_folder(state.state_dir.as_deref())?;
-    let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(()) };
+    let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(None) };
     let outside = meant.open(None).await?.outside;
-    dormouse.runtime().set_network(outside, Some(NetworkGrant::default()));
-    Ok(())
+    dormouse.runtime().set_network(outside.clone(), Some(NetworkGrant::default()));
+    Ok(Some(outside))
 }
 
 /// The key of an installation, which is made when there is none.

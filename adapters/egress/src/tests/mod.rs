@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cassette;
+mod errand;
 mod hostile;
 mod learn;
 mod program;
