@@ -18,7 +18,7 @@ pub(crate) struct NetworkArgs {
     /// there may be `file:PATH`, or `keyring:KEY`, a key of the kernel's keyrings; can be repeated
     #[arg(long, global = true, value_name = "NAME=env:VAR@HOST[,HOST]")]
     pub(crate) secret: Vec<String>,
-    /// File that every request is written to before it leaves [default: network.jsonl in the state folder, for `eval` in
+    /// File that every request is written to before it leaves [default: network.jsonl in the state folder, for `eval` and `run` in
     /// ~/.local/state/dormouse]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) network_audit: Option<PathBuf>,
