@@ -126,7 +126,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Who may use a library that belongs to one crate.
-const THEIRS: [(&str, &[&str]); 36] = [
+const THEIRS: [(&str, &[&str]); 38] = [
     ("diffy", &["dormouse-guests"]),
     ("landlock", &["dormouse-cli"]),
     ("seccompiler", &["dormouse-cli"]),
@@ -140,6 +140,7 @@ const THEIRS: [(&str, &[&str]); 36] = [
     ("wasmtime-wizer", &["dormouse-precompile"]),
     ("wasmtime", &["dormouse-wasm", "dormouse-precompile"]),
     ("wasmtime-wasi", &["dormouse-wasm", "dormouse-precompile"]),
+    ("wasmtime-wasi-http", &["dormouse-wasm"]),
     ("cap-std", &["dormouse-cli", "dormouse-tools", "dormouse-wasm"]),
     ("rusqlite", &["dormouse-connect", "dormouse-store"]),
     ("zstd", &["dormouse-store"]),
@@ -161,6 +162,7 @@ const THEIRS: [(&str, &[&str]); 36] = [
     ("rustls", &["dormouse-benches", "dormouse-egress", "dormouse-http", "dormouse-tests"]),
     // What sandboxes ask of the network is spoken here, over addresses that were checked.
     ("idna", &["dormouse-egress"]),
+    ("linux-keyutils", &["dormouse-egress"]),
     ("rustls-native-certs", &["dormouse-egress"]),
     ("tokio-rustls", &["dormouse-benches", "dormouse-egress", "dormouse-tests"]),
     ("zeroize", &["dormouse-egress"]),

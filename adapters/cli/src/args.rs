@@ -265,6 +265,8 @@ pub(crate) struct RunArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) grants: GrantArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Print the whole outcome as one line of JSON
     #[arg(long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) json: bool,

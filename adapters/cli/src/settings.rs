@@ -43,6 +43,7 @@ use crate::args::{
     BoundArgs, ConnectArgs, DockerArgs, EvalArgs, LimitArgs, McpArgs, PackageArgs, PlaceArgs, RunArgs,
     SkillArgs, StateArgs,
 };
+use crate::wall::Confine;
 
 /// What `eval` shall do.
 pub(crate) struct Eval {
@@ -74,6 +75,8 @@ pub(crate) struct Run {
     pub(crate) exceptions: Exceptions,
     /// What this user allows this run.
     pub(crate) policy: Policy,
+    /// What it may reach.
+    pub(crate) network: Option<network::Meant>,
 }
 
 /// What `mcp` shall do.
@@ -241,13 +244,14 @@ pub(crate) fn run(arguments: RunArgs) -> Result<Run> {
     let limits = limits(&arguments.limits, &Limits::default())?;
     let (mut grants, policy) = grants::grants(&arguments.grants)?;
     let exceptions = exceptions::of_run(&arguments).in_folders(&grants);
+    let network = network::read(&arguments.network, None)?;
     grants.arguments = arguments.arguments;
     let name = arguments.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     // A program has its name, with and without arguments.
     grants.program = Some(name.clone());
     let wasm: Arc<[u8]> = source::bytes(&arguments.file, CommandRequest::MAX_WASM)?.into();
     let request = CommandRequest { limits, grants, ..CommandRequest::new(name, wasm) };
-    Ok(Run { request, exceptions, policy })
+    Ok(Run { request, exceptions, policy, network })
 }
 
 /// What the arguments of `mcp` mean. A helper is started where names will have to be looked up.
@@ -297,6 +301,13 @@ pub(crate) fn tools(arguments: &McpArgs, mut further: Further) -> Result<Mcp> {
     let cluster = kubernetes::settings(&arguments.docker)?;
     let numbers = docker::rules(&arguments.docker, cluster.as_ref());
     let confined = wall::confined(arguments, &grants, further, cluster)?;
+    if let Some((secret, why)) = network.as_ref().and_then(network::Meant::beyond_the_wall)
+        && confined.confine != Confine::Off
+    {
+        let told = format!("the secret `{secret}` {why} a confined server cannot do");
+        return Err(Error::args_invalid(told)
+            .with_hint("give it as a file, a variable or a key that is read once, or add --no-confine"));
+    }
     let names = confined.resolver();
     let model = model::model(&arguments.model, names.as_ref())?;
     let packages = arguments.packages.clone();

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dormouse_core::errand::Errand;
+use dormouse_core::sandbox::Owner;
 use dormouse_core::{Error, Result};
 use dormouse_sources::{Opened, Outside, Program, Source};
 use serde::{Deserialize, Serialize};
@@ -89,6 +91,9 @@ pub struct Connection {
     pub name: String,
     /// How it is reached.
     pub reach: Reach,
+    /// Headers that the operator's gate writes into each request, beside those of `reach`; `{NAME}` in a value is the secret of that
+    /// name in the file of the network. Default none.
+    pub set: BTreeMap<String, String>,
     /// Whether all owners use one connection. Default false: each owner has their own.
     pub shared: bool,
     /// Whether calls of tools that the server itself calls read-only are made without asking. Default false.
@@ -121,6 +126,7 @@ impl Connection {
         Ok(Self {
             name,
             reach,
+            set: BTreeMap::new(),
             shared: false,
             trust_hints: false,
             untrusted: false,
@@ -129,6 +135,43 @@ impl Connection {
             idempotent: Vec::new(),
             start_timeout: None,
         })
+    }
+
+    /// What the gate is told of its requests for an owner; none: for all.
+    pub(crate) fn errand(&self, owner: Option<Owner>) -> Errand {
+        Errand { owner, server: self.name.clone(), set: self.set.clone() }
+    }
+
+    /// Whether its secrets may go where it is, as far as that is known before it is reached.
+    ///
+    /// # Errors
+    /// `args_invalid`.
+    pub(crate) fn check(&self, outside: &Outside) -> Result<()> {
+        let url = match &self.reach {
+            Reach::Address { url, .. } => Some(url),
+            Reach::OpenApi { base_url, .. } => base_url.as_ref(),
+            Reach::Program(_) | Reach::Source(_) => None,
+        };
+        if self.set.is_empty() {
+            return Ok(());
+        }
+        let named = |error: &Error| {
+            let told = Error::new(error.code(), format!("server `{}`: {}", self.name, error.message()));
+            match error.hint() {
+                Some(hint) => told.with_hint(hint),
+                None => told,
+            }
+        };
+        match (&outside.errands, url) {
+            (None, _) => Err(named(
+                &Error::args_invalid("a header names a secret, and there is no network")
+                    .with_hint("name the file of the secret with --network FILE"),
+            )),
+            (Some(errands), Some(url)) => {
+                errands.door(&self.errand(None), url, true).map(drop).map_err(|error| named(&error))
+            }
+            (Some(_), None) => Ok(()),
+        }
     }
 
     /// The program of this machine that it is, if it is one.

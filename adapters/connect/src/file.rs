@@ -258,7 +258,9 @@ impl Given {
             allowed.map(|tool| (tool.clone(), Verdict::Allow)).collect();
         rules.extend(self.dormouse.rules.clone());
         let own = self.dormouse.clone();
+        let (reach, set) = self.reach(path, lookup)?;
         let connection = Connection {
+            set,
             shared: own.shared,
             trust_hints: own.trust_hints,
             untrusted: own.untrusted,
@@ -266,13 +268,13 @@ impl Given {
             rules,
             idempotent: own.idempotent,
             start_timeout: own.start_timeout_ms.map(start_timeout).transpose()?,
-            ..Connection::new(name, self.reach(path, lookup)?)?
+            ..Connection::new(name, reach)?
         };
         Ok(connection)
     }
 
-    /// How it is reached, variables filled in.
-    fn reach(self, path: &Path, lookup: Lookup<'_>) -> Result<Reach> {
+    /// How it is reached, variables filled in; and the headers that name secrets.
+    fn reach(self, path: &Path, lookup: Lookup<'_>) -> Result<(Reach, BTreeMap<String, String>)> {
         let fill = |text: String| variables::filled(&text, lookup);
         let each = |map: BTreeMap<String, String>| {
             map.into_iter().map(|(name, value)| Ok((name, fill(value)?))).collect::<Result<BTreeMap<_, _>>>()
@@ -280,23 +282,25 @@ impl Given {
         self.fits_together()?;
         if let Some(document) = self.dormouse.openapi {
             let base_url = self.dormouse.base_url.map(fill).transpose()?;
-            let headers = each(self.headers)?;
+            let (headers, set) = headers(self.headers, lookup)?;
             // An address and headers of MCP's client are those of any.
             let address = base_url.clone().unwrap_or_else(|| "http://localhost".into());
-            checked(Entry { url: Some(address), headers: headers.clone(), ..Entry::default() })?;
+            let all = headers.clone().into_iter().chain(set.clone()).collect();
+            checked(Entry { url: Some(address), headers: all, ..Entry::default() })?;
             let document = document_of(fill(document)?, path)?;
-            return Ok(Reach::OpenApi { document, base_url, headers });
+            return Ok((Reach::OpenApi { document, base_url, headers }, set));
         }
         if let Some(url) = self.url {
-            let (url, headers) = (fill(url)?, each(self.headers)?);
-            checked(Entry { url: Some(url.clone()), headers: headers.clone(), ..Entry::default() })?;
-            return Ok(Reach::Address { url, headers });
+            let (url, (headers, set)) = (fill(url)?, headers(self.headers, lookup)?);
+            let all = headers.clone().into_iter().chain(set.clone()).collect();
+            checked(Entry { url: Some(url.clone()), headers: all, ..Entry::default() })?;
+            return Ok((Reach::Address { url, headers }, set));
         }
         let program = fill(self.command.unwrap_or_default())?;
         let args = self.args.into_iter().map(fill).collect::<Result<Vec<String>>>()?;
         checked(Entry { command: Some(program.clone()), ..Entry::default() })?;
         let cwd = self.cwd.map(fill).transpose()?.map(Into::into);
-        Ok(Reach::Program(Program { program, args, env: each(self.env)?, cwd }))
+        Ok((Reach::Program(Program { program, args, env: each(self.env)?, cwd }), BTreeMap::new()))
     }
 
     /// Whether there is one way to it, and nothing that belongs to another.
@@ -353,6 +357,20 @@ fn document_of(named: String, path: &Path) -> Result<Document> {
         let told = format!("the OpenAPI document `{}` cannot be read: {}", file.display(), error.message());
         Error::new(error.code(), told)
     })
+}
+
+/// Headers with their variables filled in, and those that name secrets, as the gate writes them.
+type Headers = (BTreeMap<String, String>, BTreeMap<String, String>);
+
+fn headers(given: BTreeMap<String, String>, lookup: Lookup<'_>) -> Result<Headers> {
+    let (mut plain, mut set) = (BTreeMap::new(), BTreeMap::new());
+    for (name, value) in given {
+        match variables::with_secrets(&value, lookup)? {
+            Some(template) => set.insert(name, template),
+            None => plain.insert(name, variables::filled(&value, lookup)?),
+        };
+    }
+    Ok((plain, set))
 }
 
 /// The text of a file of at most `most` bytes.

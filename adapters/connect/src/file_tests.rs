@@ -42,6 +42,36 @@ fn what_clients_write_is_read() {
 }
 
 #[test]
+fn headers_that_name_secrets_are_for_the_gate_to_write() {
+    let contents = parsed(&json!({"mcpServers": {
+        "tracker": {"url": "https://mcp.example/mcp", "headers": {"Authorization": "Bearer ${secret:TRACKER}", "X-Team": "${TOKEN}"}},
+        "api": {"headers": {"X-Key": "${secret:KEY}"}, "dormouse": {"openapi": "https://api.example/a.yaml"}},
+    }}))
+    .unwrap();
+    let [api, tracker] = &contents.connections[..] else { panic!("two servers") };
+    assert_eq!(tracker.set, BTreeMap::from([("Authorization".into(), "Bearer {TRACKER}".into())]));
+    assert_eq!(api.set, BTreeMap::from([("X-Key".into(), "{KEY}".into())]));
+    let Reach::Address { headers, .. } = &tracker.reach else { panic!("an address") };
+    assert_eq!(*headers, BTreeMap::from([("X-Team".into(), "s3cr3t".into())]));
+    // Without a network there is nobody to write them.
+    let settings = crate::Settings { connections: contents.connections, ..crate::Settings::default() };
+    let error = crate::Connectors::new(settings).err().unwrap();
+    assert!(
+        error.message().contains("server `api`") && error.hint().unwrap().contains("--network"),
+        "{error}"
+    );
+    for (given, wanted) in [
+        (json!({"url": "https://a.example/${secret:K}"}), "stands where no secret is put"),
+        (json!({"command": "x", "env": {"A": "${secret:K}"}}), "stands where no secret is put"),
+        (json!({"url": "https://a.example", "headers": {"X": "${secret:a b}"}}), "is no name of a secret"),
+        (json!({"url": "https://a.example", "headers": {"Host": "${secret:K}"}}), "not an entry's to set"),
+    ] {
+        let error = parsed(&json!({"mcpServers": {"s": given}})).unwrap_err();
+        assert!(error.message().contains(wanted), "{error}");
+    }
+}
+
+#[test]
 fn keys_of_our_own_are_read_from_json_and_toml_alike() {
     let contents = parsed(&json!({"mcpServers": {"api": {"headers": {"X-Key": "k"}, "dormouse": {
         "openapi": "https://api.example/api.yaml", "base_url": "https://api.example/v1", "shared": true, "trust_hints": true, "untrusted": true,

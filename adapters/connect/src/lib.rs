@@ -76,7 +76,7 @@ impl Connectors {
     /// Connects servers. Starts and reaches nothing yet.
     ///
     /// # Errors
-    /// `args_invalid` for two servers of one name, and past 64.
+    /// `args_invalid` for two servers of one name, past 64, and for secrets that may not go where their server is.
     pub fn new(settings: Settings) -> Result<Self> {
         Shared::new(settings).map(|shared| Self(Arc::new(shared)))
     }

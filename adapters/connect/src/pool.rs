@@ -242,7 +242,7 @@ impl Pool {
         let ended = self.room(key, line)?;
         let mut opening = Opening(Some(line));
         end(ended).await;
-        let opened = tokio::time::timeout(self.start_timeout(key.0), self.open(key.0)).await;
+        let opened = tokio::time::timeout(self.start_timeout(key.0), self.open(key)).await;
         match opened.map_err(|_| self.late(key.0)).flatten() {
             Ok(live) => {
                 opening.0 = None;
@@ -262,10 +262,11 @@ impl Pool {
         }
     }
 
-    async fn open(&self, server: usize) -> Result<Live> {
-        let connection = &self.connections[server];
-        let endpoint = connection.reach.open(&self.outside).await?.endpoint;
-        match self.list(server, &endpoint).await {
+    async fn open(&self, (server, owner): &Key) -> Result<Live> {
+        let connection = &self.connections[*server];
+        let outside = self.outside.with(connection.errand(owner.clone()));
+        let endpoint = connection.reach.open(&outside).await?.endpoint;
+        match self.list(*server, &endpoint).await {
             Ok(tools) => {
                 tracing::info!(server = connection.name, tools = tools.list.len(), "connected");
                 Ok(Live { endpoint, tools, listed: Instant::now() })

@@ -31,7 +31,7 @@ pub struct Settings {
     pub connections: Vec<Connection>,
     /// Rules by `SERVER.TOOL`, in which `*` stands for any characters. Default none.
     pub rules: BTreeMap<String, Verdict>,
-    /// Who looks up names and starts programs. Default: this process.
+    /// Who looks up names, sends requests and starts programs. Default: this process.
     pub outside: Outside,
     /// Connections that are open for one owner. Default 64.
     pub per_owner: usize,
@@ -92,6 +92,7 @@ impl Shared {
             let message = format!("two servers are called `{}`", two[0].name);
             return Err(Error::args_invalid(message).with_hint("give each a name of its own"));
         }
+        connections.iter().try_for_each(|connection| connection.check(&settings.outside))?;
         let raw: Vec<&str> = connections.iter().map(|one| one.name.as_str()).collect();
         let identifiers = names::identifiers(&raw, &OWN);
         let both = connections.iter().zip(&identifiers).enumerate();

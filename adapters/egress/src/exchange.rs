@@ -131,7 +131,7 @@ impl Door {
         let mut ready = self.ready(&view, request, target, is_stream, note).await?;
         let place = ready.place.clone();
         let mut tape = None;
-        if let (Some(cassette), Some(written)) = (&self.gate().cassette, ready.written.take()) {
+        if let (Some(cassette), Some(written)) = (self.cassette(), ready.written.take()) {
             let body = whole(ready.request.body_mut(), self.until(HEAD)).await?;
             match cassette.meet(&written, &body)? {
                 Met::Recorded(taken) => tape = Some(taken),
@@ -214,7 +214,7 @@ impl Door {
         if websocket && self.gate().is_played() {
             return Err(missing("a WebSocket"));
         }
-        let written = (self.gate().cassette.is_some() && !websocket)
+        let written = (self.cassette().is_some() && !websocket)
             .then(|| Written::of(method, target, &uri, &headers, view.placeholders()));
         let length = message::head(&uri, &mut headers)?;
         message::strip(&mut headers);

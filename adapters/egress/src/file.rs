@@ -19,7 +19,7 @@ use crate::address::Network;
 use crate::budget::{Budget, Budgets};
 use crate::operator::{Operator, Own};
 use crate::policy::{Part, Profile, Protocol, Rule, SetHeader, WantedRule, rule};
-use crate::secrets::{COMMAND_TTL, Secret, Source, is_own};
+use crate::secrets::{COMMAND_TTL, Secret, Source, is_key, is_own};
 
 /// Largest file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -149,6 +149,7 @@ struct GivenSecret {
     env: Option<String>,
     file: Option<PathBuf>,
     command: Option<Vec<String>>,
+    keyring: Option<String>,
     ttl: Option<String>,
     #[serde(default)]
     hosts: Vec<String>,
@@ -325,7 +326,16 @@ impl GivenRule {
     }
 }
 
-fn header(rule: &Rule, name: &str, template: &str, secrets: &[Secret]) -> Result<SetHeader, String> {
+/// A header that a rule sets.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn header(
+    rule: &Rule,
+    name: &str,
+    template: &str,
+    secrets: &[Secret],
+) -> Result<SetHeader, String> {
     let name = HeaderName::try_from(name).map_err(|_| "there is no such header")?;
     if is_own(&name) {
         return Err("the gate writes this header itself".into());
@@ -379,27 +389,32 @@ impl GivenSecret {
         let wrong = |field: &str, told: &str| Error::args_invalid(format!("secret.{shown}{field}: {told}"));
         let ttl = self.ttl.as_deref().map(humantime::parse_duration).transpose();
         let ttl: Option<Duration> = ttl.map_err(|_| wrong(".ttl", "it is no duration such as `5m`"))?;
-        let source = match (self.env, self.file, self.command) {
-            (Some(_), None, None) if ttl.is_some() => {
+        let source = match (self.env, self.file, self.command, self.keyring) {
+            (Some(_), None, None, None) if ttl.is_some() => {
                 return Err(wrong(".ttl", "the environment is read once"));
             }
-            (Some(variable), None, None) if variable.is_empty() => {
+            (Some(variable), None, None, None) if variable.is_empty() => {
                 return Err(wrong(".env", "it names no variable"));
             }
-            (Some(variable), None, None) => Source::Env(variable),
-            (None, Some(file), None) => Source::File { path: folder.join(file), ttl },
-            (None, None, Some(arguments)) if arguments.first().is_none_or(String::is_empty) => {
+            (Some(variable), None, None, None) => Source::Env(variable),
+            (None, Some(file), None, None) => Source::File { path: folder.join(file), ttl },
+            (None, None, Some(arguments), None) if arguments.first().is_none_or(String::is_empty) => {
                 return Err(wrong(".command", "it names no program"));
             }
-            (None, None, Some(arguments)) => Source::Command { arguments, ttl: ttl.unwrap_or(COMMAND_TTL) },
-            (None, None, None) => {
-                return Err(
-                    wrong("", "it has no source").with_hint("give it one of `env`, `file` and `command`")
-                );
+            (None, None, Some(arguments), None) => {
+                Source::Command { arguments, ttl: ttl.unwrap_or(COMMAND_TTL) }
+            }
+            (None, None, None, Some(name)) if !is_key(&name) => {
+                return Err(wrong(".keyring", "it names no key: 1 to 4095 bytes, such as `service/user`"));
+            }
+            (None, None, None, Some(name)) => Source::Keyring { name, ttl },
+            (None, None, None, None) => {
+                return Err(wrong("", "it has no source")
+                    .with_hint("give it one of `env`, `file`, `command` and `keyring`"));
             }
             _ => {
                 return Err(wrong("", "it has more than one source")
-                    .with_hint("`env`, `file` and `command` exclude each other: keep one"));
+                    .with_hint("`env`, `file`, `command` and `keyring` exclude each other: keep one"));
             }
         };
         Secret::new(name, source, &self.hosts, self.places.as_deref(), self.shape.as_deref())

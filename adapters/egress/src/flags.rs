@@ -3,7 +3,7 @@
 use dormouse_core::{Error, Result};
 
 use crate::policy::{Rule, WantedRule, rule};
-use crate::secrets::{Secret, Source};
+use crate::secrets::{Secret, Source, is_key};
 
 /// Reads `HOST[:PORT]`: https, all methods and paths. IPv6 stands in brackets.
 ///
@@ -31,7 +31,8 @@ pub fn allow_net(text: &str) -> Result<Rule> {
     rule(&format!("--allow-net {shown}"), &given)
 }
 
-/// Reads `NAME=env:VAR@HOST[,HOST]`; in place of `env:VAR` there may be `file:PATH`. Its placeholder counts in the usual places.
+/// Reads `NAME=env:VAR@HOST[,HOST]`; in place of `env:VAR` there may be `file:PATH` or `keyring:KEY`. Its placeholder counts in the
+/// usual places.
 ///
 /// # Errors
 /// `args_invalid` for what is none, and as [`Secret::new`]. The text is not repeated: a value may stand in it by mistake.
@@ -45,7 +46,8 @@ pub fn secret(text: &str) -> Result<Secret> {
     let source = match source.split_once(':') {
         Some(("env", variable)) if !variable.is_empty() => Source::Env(variable.to_owned()),
         Some(("file", path)) if !path.is_empty() => Source::File { path: path.into(), ttl: None },
-        _ => return Err(wrong("its source is none of `env:VAR` and `file:PATH`")),
+        Some(("keyring", key)) if is_key(key) => Source::Keyring { name: key.to_owned(), ttl: None },
+        _ => return Err(wrong("its source is none of `env:VAR`, `file:PATH` and `keyring:KEY`")),
     };
     let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
     Secret::new(name, source, &hosts, None, None)
@@ -89,10 +91,16 @@ mod tests {
             secret("K=file:/a@b/c@h.test").unwrap().source,
             Source::File { path: "/a@b/c".into(), ttl: None }
         );
+        assert_eq!(
+            secret("K=keyring:git/ann@inside@h.test").unwrap().source,
+            Source::Keyring { name: "git/ann@inside".into(), ttl: None }
+        );
         for bad in [
             "",
             "K",
             "K=",
+            "K=keyring:@a",
+            "K=keyring:a@",
             "K=env:V",
             "K=env:V@",
             "K=env:V@*",

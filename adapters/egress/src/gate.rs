@@ -41,6 +41,9 @@ pub struct Options {
     pub operator: Option<Arc<dyn Operator>>,
 }
 
+/// How long an errand waits for a server that is silent: whoever asks gives up before.
+const ERRAND: Duration = Duration::from_secs(24 * 3_600);
+
 /// What everything goes through that leaves a sandbox of this process.
 pub struct Gate {
     state: RwLock<Arc<State>>,
@@ -296,6 +299,12 @@ impl Way {
 
     /// The door of a run.
     pub fn run(self: &Arc<Self>, run: Run) -> Door {
+        if run.is_errand {
+            // Who connects servers has bounds of their own, and spends nothing of what sandboxes may.
+            let own = || Arc::new(Purse::new("the connection", Budget::connections(u64::MAX)));
+            let account = Account([own(), own(), own()]);
+            return Door(Arc::new(Inner { way: self.clone(), run, account, tally: Tally::default() }));
+        }
         let budgets = self.gate.state().settings.budgets;
         let budget = run.budget.map_or(budgets.run, |budget| budget.within(budgets.run));
         let own = Arc::new(Purse::new("the run", budget));
@@ -346,6 +355,9 @@ pub struct Run {
     pub deadline: Option<Instant>,
     /// Whether it has read what strangers may have written.
     pub taint: Taint,
+    /// Whether it is this process's own, for a server that the operator connects: it has no budget, waits as long as whoever asks does,
+    /// and is in no recording. Default false.
+    pub is_errand: bool,
 }
 
 /// The door of a run: requests ([`Door::exchange`]) and streams of bytes ([`Door::open`]) go through it. Cheap to clone; a clone is the
@@ -390,6 +402,11 @@ impl Door {
         &self.0.way.gate
     }
 
+    /// The recording that its requests go into or come from.
+    pub(crate) fn cassette(&self) -> Option<&Cassette> {
+        self.gate().cassette.as_ref().filter(|_| !self.0.run.is_errand)
+    }
+
     /// Returns when no rule allows any more what is carried to a place; `websocket`: as one.
     pub(crate) async fn revoked(&self, place: &Place, websocket: bool) {
         let mut changes = self.gate().changed.subscribe();
@@ -402,6 +419,7 @@ impl Door {
 
     /// When something has to be over that may take `most`.
     pub(crate) fn until(&self, most: Duration) -> tokio::time::Instant {
+        let most = if self.0.run.is_errand { most.max(ERRAND) } else { most };
         let end = tokio::time::Instant::now() + most;
         self.0.run.deadline.map_or(end, |deadline| end.min(deadline.into()))
     }

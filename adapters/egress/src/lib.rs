@@ -24,7 +24,7 @@
 //! | bodies out and back, counted | `body`, `answer` |
 //! | what an outcome tells of it | `usage`: [`NetworkUse`](dormouse_core::network::NetworkUse) |
 //! | rules as lines, for calls | `line` |
-//! | the port of the core, in these words | `outside`: [`Outside`]; `door` |
+//! | the port of the core, in these words | `outside`: [`Outside`]; `door`; for servers that the operator connects, `errand` |
 //!
 //! In a sandbox there are names and no addresses, placeholders and no secrets. The host alone looks names up, and dials only addresses
 //! that it has checked; it alone speaks TLS, so what leaves can be read, and what comes back can be washed of secrets.
@@ -60,6 +60,7 @@ mod carry;
 mod cassette;
 mod check;
 mod door;
+mod errand;
 mod exchange;
 pub mod file;
 pub mod flags;

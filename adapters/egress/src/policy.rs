@@ -264,6 +264,8 @@ pub struct Grant {
     narrowed: Option<Profile>,
     /// Names of secrets; none: all that are for hosts of the profile.
     secrets: Option<Vec<String>>,
+    /// Whether the profile is in no file of the operator's.
+    is_fixed: bool,
 }
 
 /// What a call asks for: rules that are narrower than its profile. Unknown fields are errors.
@@ -301,7 +303,13 @@ pub struct WantedRule {
 impl Grant {
     /// A whole profile.
     pub fn new(profile: Arc<Profile>) -> Self {
-        Self { profile, narrowed: None, secrets: None }
+        Self { profile, narrowed: None, secrets: None, is_fixed: false }
+    }
+
+    /// Rules that stand in no file, and stay when the file changes.
+    pub(crate) fn fixed(rules: Vec<Rule>) -> Self {
+        let profile = Arc::new(Profile { name: String::new(), rules });
+        Self { is_fixed: true, ..Self::new(profile) }
     }
 
     /// The part of a profile that a call asks for.
@@ -334,15 +342,18 @@ impl Grant {
         }
         let secrets = wanted.secrets.clone();
         let narrowed = Profile { name: profile.name.clone(), rules };
-        Ok(Self { profile, narrowed: Some(narrowed), secrets })
+        Ok(Self { profile, narrowed: Some(narrowed), secrets, is_fixed: false })
     }
 
     /// The same of the profile that has the name of its own now. It allows nothing if there is none.
     pub(crate) fn renewed(&self, profiles: &BTreeMap<String, Arc<Profile>>) -> Self {
+        if self.is_fixed {
+            return self.clone();
+        }
         let name = &self.profile.name;
         let none = || Arc::new(Profile { name: name.clone(), rules: Vec::new() });
         let profile = profiles.get(name).cloned().unwrap_or_else(none);
-        Self { profile, narrowed: self.narrowed.clone(), secrets: self.secrets.clone() }
+        Self { profile, ..self.clone() }
     }
 
     /// The operator's rules.

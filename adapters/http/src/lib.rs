@@ -5,8 +5,12 @@
 //! [`Resolve`] of `dormouse-core`, or by the system where none is given. Certificates are the system's; the cryptography is
 //! ring's.
 //!
+//! A request that a client has made can be sent through a door of the operator's gate in its place ([`through`]).
+//!
 //! An address that the operator wrote may lead into the networks behind this machine. One that somebody else wrote, such as a page of
 //! an index or a document, may not: [`outer_client`] and [`is_inside`].
+
+mod gated;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,6 +19,8 @@ use dormouse_core::Resolve;
 use dormouse_egress::{Outer, Reason, Refusal, address};
 use reqwest::dns::{Addrs, Name, Resolving};
 use reqwest::{ClientBuilder, Url, redirect};
+
+pub use gated::{Unsent, through};
 
 /// Variables that name proxies, which the operator wrote as well.
 const PROXIES: [&str; 6] =
@@ -43,6 +49,11 @@ pub fn outer_client<'a>(
     let named = named.into_iter().map(str::to_owned).chain(proxies);
     let outer: Arc<dyn Resolve> = Arc::new(Outer::new(names.cloned(), named));
     client(Some(&outer))
+}
+
+/// Whether the environment names a proxy.
+pub fn is_proxied() -> bool {
+    PROXIES.iter().any(|name| std::env::var(name).is_ok_and(|text| proxy(&text).is_some()))
 }
 
 /// The host of a proxy, which may be written without `http://`.

@@ -1,5 +1,5 @@
-//! What sources need of this machine: names that are looked up, programs that are started. A process that has confined
-//! itself can do neither, and brings others that do it in its place.
+//! What sources need of this machine: names that are looked up, requests that are sent, programs that are started. A process that has
+//! confined itself looks nothing up and starts nothing, and brings others that do it in its place.
 
 mod local;
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::Resolve;
+use dormouse_core::errand::{Errand, Errands};
 use rustix::process::WaitIdStatus;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -26,13 +27,25 @@ const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TMPDIR", "TZ", "USER"];
 pub struct Outside {
     /// Who looks up names. None: the system's resolver, in this process.
     pub names: Option<Arc<dyn Resolve>>,
+    /// Who sends requests: the operator's gate. None: clients of this process.
+    pub errands: Option<Arc<dyn Errands>>,
+    /// What the gate is told of them.
+    pub errand: Errand,
     /// Who starts programs.
     pub programs: Arc<dyn Starter>,
 }
 
+impl Outside {
+    /// The same for one server.
+    #[must_use]
+    pub fn with(&self, errand: Errand) -> Self {
+        Self { errand, ..self.clone() }
+    }
+}
+
 impl Default for Outside {
     fn default() -> Self {
-        Self { names: None, programs: Arc::new(Local) }
+        Self { names: None, errands: None, errand: Errand::default(), programs: Arc::new(Local) }
     }
 }
 

@@ -118,7 +118,7 @@ impl Opened {
     /// # Errors
     /// `args_invalid` for an address or a header that cannot be; `provider_unavailable` when nobody answers there.
     pub async fn at(url: &str, headers: &BTreeMap<String, String>) -> Result<Self> {
-        crate::client::open_url(url, headers, None).await
+        crate::client::open_url(url, headers, &Outside::default()).await
     }
 
     /// The same, whose name somebody else may look up.
@@ -126,7 +126,7 @@ impl Opened {
     /// # Errors
     /// As [`Opened::at`].
     pub async fn reached(url: &str, headers: &BTreeMap<String, String>, outside: &Outside) -> Result<Self> {
-        crate::client::open_url(url, headers, outside.names.as_ref()).await
+        crate::client::open_url(url, headers, outside).await
     }
 
     /// A server of MCP on the standard input and output of a program, started and greeted. Closing it ends the program.

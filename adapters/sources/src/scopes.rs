@@ -326,8 +326,7 @@ impl Node {
                 (source.open(args).await?, Naming::Raw)
             }
             Transport::Url(url) => {
-                let names = outside.names.as_ref();
-                (client::open_url(url, &entry.headers, names).await?, Naming::Namespaced)
+                (client::open_url(url, &entry.headers, outside).await?, Naming::Namespaced)
             }
             Transport::Command(_) => {
                 let Some(program) = entry.program() else { return Err(entry.wrong("names no program")) };

@@ -82,6 +82,15 @@ impl Grants {
     /// Most bytes of all environment variables and arguments together: 1 MiB.
     pub const MAX_STRING_BYTES: usize = 1 << 20;
 
+    /// Adds variables to the environment, where it has none of their names.
+    pub fn offer_variables(&mut self, variables: Vec<(String, String)>) {
+        for (name, value) in variables {
+            if !self.environment.iter().any(|(other, _)| *other == name) {
+                self.environment.push((name, value));
+            }
+        }
+    }
+
     /// Checks what holds for every provider: no folders of [`keys`], distinct targets, environment names without `=` and NUL, and no more
     /// strings than a guest can take.
     ///

@@ -18,7 +18,7 @@
 //! | tools of other servers, and who allows calls of them | [`connections`] |
 //! | calls of tools that a program's text shows | [`plain`] |
 //! | packages for a sandbox | [`packages`] |
-//! | the network outside | [`network`] |
+//! | the network outside | [`network`]; of servers that the operator connects, [`errand`] |
 //! | names with stars in an operator's lists | [`pattern`] |
 //! | the names of other machines | [`resolve`] |
 //! | a sandbox that lasts | [`sandbox`], [`sandboxes`] |
@@ -34,6 +34,7 @@ pub mod arrival;
 pub mod callback;
 pub mod capabilities;
 pub mod connections;
+pub mod errand;
 pub mod exception;
 pub mod fair;
 pub mod grants;

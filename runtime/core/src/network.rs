@@ -167,7 +167,7 @@ pub struct NetworkRun<'a> {
     pub sandbox: Option<&'a SandboxId>,
     /// How the audit calls it.
     pub run: &'a str,
-    /// Its language, or `bash`.
+    /// Its language, `bash`, or `wasm` for a program of the user's own.
     pub language: &'a str,
     /// Whether it has read what strangers may have written.
     pub taint: &'a Taint,

@@ -29,12 +29,7 @@ pub struct RunContext {
 impl RunContext {
     /// Adds variables to its environment, where it has none of their names.
     pub fn offer_variables(&mut self, variables: Vec<(String, String)>) {
-        let own = &mut self.grants.environment;
-        for (name, value) in variables {
-            if !own.iter().any(|(other, _)| *other == name) {
-                own.push((name, value));
-            }
-        }
+        self.grants.offer_variables(variables);
     }
 }
 
@@ -130,6 +125,8 @@ pub struct CommandRequest {
     pub grants: Grants,
     /// Receives output while it runs.
     pub output: Option<Arc<dyn OutputSink>>,
+    /// Its door to the network, which its `wasi:http` goes through. Default none: all its requests are denied.
+    pub network: Option<Arc<dyn Door>>,
 }
 
 impl CommandRequest {
@@ -144,6 +141,7 @@ impl CommandRequest {
             limits: Limits::default(),
             grants: Grants::default(),
             output: None,
+            network: None,
         }
     }
 

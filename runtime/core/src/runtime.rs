@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use crate::admission::Admission;
+use crate::connections::Taint;
 use crate::mistaken::Read;
-use crate::network::{Network, NetworkGrant, NetworkProfile, NetworkRun};
+use crate::network::{Network, NetworkGrant, NetworkProfile, NetworkRun, OpenDoor};
 use crate::sandbox::{Ledger, Owner};
 use crate::sandboxes::{Clock, Rules, Sandboxes};
 use crate::{Capabilities, CommandRequest, EvalRequest, Outcome, Policy, Provider, Result, RunContext};
+
+/// What the audit of the network calls the language of a program.
+const PROGRAM: &str = "wasm";
 
 /// What an installation runs: snippets and programs, each in a sandbox that ends with it, and the calls of persistent sandboxes.
 /// All of them share one policy, and its places, processor time and memory. Cheap to clone; clones share everything.
@@ -68,11 +72,38 @@ impl Runtime {
         (run, language): (&str, &str),
         context: &mut RunContext,
     ) -> Result<()> {
-        let of = NetworkRun { owner, sandbox: None, run, language, taint: &context.taint };
-        let open = self.admission.needs_network()?.door(&of, grant)?;
+        let open = self.open_door(owner, grant, (run, language), &context.taint)?;
         context.offer_variables(open.environment);
         context.network = Some(open.door);
         Ok(())
+    }
+
+    /// The same for a program of the user's own.
+    ///
+    /// # Errors
+    /// As [`Runtime::give_network`].
+    pub fn give_network_to_program(
+        &self,
+        owner: &Owner,
+        grant: &NetworkGrant,
+        run: &str,
+        request: &mut CommandRequest,
+    ) -> Result<()> {
+        let open = self.open_door(owner, grant, (run, PROGRAM), &Taint::default())?;
+        request.grants.offer_variables(open.environment);
+        request.network = Some(open.door);
+        Ok(())
+    }
+
+    fn open_door(
+        &self,
+        owner: &Owner,
+        grant: &NetworkGrant,
+        (run, language): (&str, &str),
+        taint: &Taint,
+    ) -> Result<OpenDoor> {
+        let of = NetworkRun { owner, sandbox: None, run, language, taint };
+        self.admission.needs_network()?.door(&of, grant)
     }
 
     /// What this installation can do. Starts nothing.

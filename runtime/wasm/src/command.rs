@@ -19,7 +19,7 @@ use crate::hex::hex;
 use crate::loaded::full;
 use crate::state::Host;
 use crate::stdio::{Input, Output};
-use crate::{grants, preview1, trap};
+use crate::{grants, http, linker, preview1, trap};
 
 /// Functions of one program. Compiling takes time by the function, and cannot be interrupted.
 const MAX_FUNCTIONS: u64 = 250_000;
@@ -40,8 +40,12 @@ pub(crate) async fn run(
     let component = tokio::task::spawn_blocking(move || compile(&wasm, &compiler, &artifacts))
         .await
         .map_err(|error| Error::internal("the compilation did not end", error))??;
-    let pre =
-        slot.linker.instantiate_pre(&component).and_then(CommandPre::new).map_err(|error| bad(&error))?;
+    let with_http = linker::imports_http(&component);
+    let pre = slot
+        .linker_with(with_http)?
+        .instantiate_pre(&component)
+        .and_then(CommandPre::new)
+        .map_err(|error| bad(&error))?;
 
     let begin = Instant::now();
     let limits = &request.limits;
@@ -56,6 +60,10 @@ pub(crate) async fn run(
     host.files.give(&OwnFiles::Fresh, &request.grants);
     host.files.root_first = true;
     host.files.arm(DiskLimits { bytes: limits.disk, files: u64::from(limits.files) });
+    host.net.begin(request.network.clone());
+    if with_http {
+        host.table.set_max_capacity(http::MAX_RESOURCES);
+    }
     let allowance = Allowance::run(begin + limits.wall);
     let mut entry = Entry::prepare(slot, host);
     entry.set_fuel(limits.fuel);
@@ -78,10 +86,19 @@ pub(crate) async fn run(
         provider: crate::PROVIDER,
         fallback_from: None,
         recovery: None,
-        warning: None,
+        warning: missed(entry.host()),
         closed_files: Vec::new(),
         recovery_reason: None,
-        network: None,
+        network: entry.host().net.used(),
+    })
+}
+
+/// What the caller is told when the program's requests were denied for want of a network: `wasi:http` has no words for it.
+fn missed(host: &Host) -> Option<Error> {
+    let is_missed = host.http.as_ref().is_some_and(|http| http.sender.is_missed);
+    is_missed.then(|| {
+        Error::new(ErrorCode::NetworkDenied, "the program asked for the network, and has none")
+            .with_hint("allow what it needs with --allow-net HOST or --network FILE (docs/guides/network.md)")
     })
 }
 
@@ -161,7 +178,7 @@ fn bad(error: &impl std::fmt::Display) -> Error {
     let text: String =
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_REASON).collect();
     Error::new(ErrorCode::BadComponent, format!("the program cannot be run: {text}"))
-        .with_hint("programs are wasi:cli commands or preview1 modules; network interfaces are not granted")
+        .with_hint("programs are wasi:cli commands or preview1 modules; what they may import besides WASI 0.2 is wasi:http")
 }
 
 fn no_program(wasm: &[u8]) -> Error {

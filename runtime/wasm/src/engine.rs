@@ -1,5 +1,7 @@
 //! One [`Engine`] for each configuration of Wasmtime, with its linker.
 
+use std::sync::OnceLock;
+
 use dormouse_core::{Error, Result};
 use wasmtime::component::Linker;
 use wasmtime::{
@@ -43,6 +45,8 @@ pub(crate) enum Metering {
 pub(crate) struct EngineSlot {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<Host>,
+    /// The same with `wasi:http`, made for the first component that imports it.
+    http: OnceLock<Linker<Host>>,
     pub(crate) ticker: Ticker,
     pub(crate) metering: Metering,
 }
@@ -63,7 +67,23 @@ impl EngineSlot {
             .map_err(|error| Error::internal("the host functions do not link", error))?;
         let ticker = Ticker::start(&engine)
             .map_err(|error| Error::internal("the clock thread cannot be started", error))?;
-        Ok(Self { engine, linker, ticker, metering })
+        Ok(Self { engine, linker, http: OnceLock::new(), ticker, metering })
+    }
+
+    /// What a component of a user's is linked with; `with_http`: it imports `wasi:http`.
+    ///
+    /// # Errors
+    /// `internal` when the host functions do not link.
+    pub(crate) fn linker_with(&self, with_http: bool) -> Result<&Linker<Host>> {
+        if !with_http {
+            return Ok(&self.linker);
+        }
+        if let Some(linker) = self.http.get() {
+            return Ok(linker);
+        }
+        let linker = linker::link_http(&self.linker)
+            .map_err(|error| Error::internal("the host functions of HTTP do not link", error))?;
+        Ok(self.http.get_or_init(|| linker))
     }
 }
 

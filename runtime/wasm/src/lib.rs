@@ -40,6 +40,7 @@ pub mod fuzz;
 mod grants;
 mod guest;
 mod hex;
+mod http;
 mod instance;
 mod kept;
 mod limiter;

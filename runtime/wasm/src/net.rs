@@ -57,6 +57,11 @@ impl Net {
         self.connections.clear();
     }
 
+    /// The run's door, if it has one.
+    pub(crate) fn given(&self) -> Option<Arc<dyn Door>> {
+        self.door.clone()
+    }
+
     /// What the run did so far, if it may do anything.
     pub(crate) fn used(&self) -> Option<NetworkUse> {
         self.door.as_ref().map(|door| door.used())

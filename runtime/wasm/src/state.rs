@@ -11,10 +11,12 @@ use futures::future::BoxFuture;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::bindings::dormouse::sandbox::host::{Answer, Call, Wanted};
 use crate::bindings::dormouse::sandbox::programs as contract;
 use crate::disk::{DiskLimits, Files, FilesView};
+use crate::http::Http;
 use crate::limiter::Limiter;
 use crate::net::Net;
 use crate::pauses::Pauses;
@@ -58,6 +60,8 @@ pub(crate) struct Host {
     pub(crate) pauses: Pauses,
     pub(crate) callbacks: Callbacks,
     pub(crate) net: Net,
+    /// What its `wasi:http` has; none until it uses some of it.
+    pub(crate) http: Option<Box<Http>>,
     /// Those that it has called and that have not answered.
     pub(crate) under_way: UnderWay,
     /// Callbacks that the run has called; the programs that it starts count here too.
@@ -82,6 +86,7 @@ impl Host {
             pauses: Pauses::default(),
             callbacks: Callbacks::default(),
             net: Net::default(),
+            http: None,
             under_way: UnderWay::default(),
             calls: Arc::default(),
             programs: None,
@@ -96,6 +101,7 @@ impl Host {
         (self.callbacks, self.programs, self.compiler) = (Callbacks::default(), None, None);
         self.under_way = UnderWay::default();
         self.net.end();
+        self.http = None;
     }
 
     /// What `wasi:filesystem` works on.
@@ -110,6 +116,14 @@ impl Host {
 impl WasiView for Host {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for Host {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let http = self.http.get_or_insert_with(|| Box::new(Http::new(self.net.given())));
+        let Http { context, sender } = &mut **http;
+        WasiHttpCtxView { hooks: sender, table: &mut self.table, ctx: context }
     }
 }
 

@@ -108,7 +108,7 @@ fn cmp_02_what_lies_within_the_caps_compiles_or_is_refused_and_the_host_lives() 
 }
 
 #[test]
-fn cmp_07_http_and_stores_are_no_imports_here() {
+fn cmp_07_stores_are_no_imports_and_of_http_only_its_own_functions() {
     case(&[], || {
         for name in [
             "wasi:http/outgoing-handler@0.2.0",

@@ -15,10 +15,10 @@ pub(crate) struct NetworkArgs {
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) network: Option<PathBuf>,
     /// Give sandboxes a placeholder for a secret, in the variable NAME; its value goes to these hosts alone; in place of `env:VAR`
-    /// there may be `file:PATH`; can be repeated
+    /// there may be `file:PATH`, or `keyring:KEY`, a key of the kernel's keyrings; can be repeated
     #[arg(long, global = true, value_name = "NAME=env:VAR@HOST[,HOST]")]
     pub(crate) secret: Vec<String>,
-    /// File that every request is written to before it leaves [default: network.jsonl in the state folder, for `eval` in
+    /// File that every request is written to before it leaves [default: network.jsonl in the state folder, for `eval` and `run` in
     /// ~/.local/state/dormouse]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) network_audit: Option<PathBuf>,

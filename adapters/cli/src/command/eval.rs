@@ -32,11 +32,6 @@ fn lift(Confirmed(confirmed): Confirmed) -> Result<(), Failure> {
 fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Failure> {
     let Eval { mut request, policy, unguarded, exceptions, show_null, connect, network } =
         settings::eval(arguments)?;
-    let connectors = settings::connect::here(&connect)?;
-    if let Some(connectors) = &connectors {
-        let caller = settings::connect::caller(Some(&request.language), &request.context.taint);
-        request.context.callbacks.set_catalog(connectors.catalog(&caller));
-    }
     unguarded.map(lift).transpose()?;
     let audit =
         audit::Entry::begin("eval", &exceptions)?.map(|entry| entry.of_snippet(&request, &exceptions));
@@ -48,7 +43,12 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let code = if live.is_some() { request.code.clone() } else { String::new() };
     let dormouse = once::dormouse(place, policy)?;
     let language = request.language.to_string();
-    once::wait(settings::network::give(&dormouse, network, ("eval", &language), &mut request.context))?;
+    let given = settings::network::give(&dormouse, network, ("eval", &language), &mut request.context);
+    let connectors = settings::connect::here(&connect, once::wait(given)?)?;
+    if let Some(connectors) = &connectors {
+        let caller = settings::connect::caller(Some(&request.language), &request.context.taint);
+        request.context.callbacks.set_catalog(connectors.catalog(&caller));
+    }
     let run = once::watch(dormouse.runtime().eval(request), live.as_deref());
     let outcome = once::wait(run);
     once::close(connectors);

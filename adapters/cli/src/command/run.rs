@@ -16,12 +16,13 @@ pub(crate) fn run(place: &PlaceArgs, arguments: RunArgs) -> Result<u8, Failure> 
 }
 
 fn execute(place: &PlaceArgs, arguments: RunArgs, form: Form) -> Result<u8, Failure> {
-    let Run { mut request, exceptions, policy } = settings::run(arguments)?;
+    let Run { mut request, exceptions, policy, network } = settings::run(arguments)?;
     let audit = audit::Entry::begin("run", &exceptions)?;
     let live = form.live();
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
     let name = request.name.clone();
     let dormouse = once::dormouse(place, policy)?;
+    once::wait(settings::network::give_to_program(&dormouse, network, &mut request))?;
     let run = once::watch(dormouse.command(request), live.as_deref());
     let outcome = once::wait(run);
     if let Some(entry) = audit {

@@ -30,8 +30,8 @@ pub(crate) fn run(
     let dormouse = settings::kept(place, state)?;
     audit::note("runs", &settings::exceptions::of_state(state, None))?;
     let json = state.json;
-    let connectors = settings::connect::here(&state.connect)?;
-    once::wait(settings::network::offer(&dormouse, state))?;
+    let gate = once::wait(settings::network::offer(&dormouse, state))?;
+    let connectors = settings::connect::here(&state.connect, gate)?;
     if let Some(connectors) = &connectors {
         dormouse.sandboxes()?.serve_runs(Arc::new(settings::connect::ForRuns(connectors.clone())));
     }

@@ -86,8 +86,8 @@ pub(crate) fn run(
     };
     audit::note("sandbox", &settings::exceptions::of_state(state, packages))?;
     let form = Form::new(state.json, false);
-    let connectors = settings::connect::here(&state.connect)?;
-    once::wait(settings::network::offer(&dormouse, state))?;
+    let gate = once::wait(settings::network::offer(&dormouse, state))?;
+    let connectors = settings::connect::here(&state.connect, gate)?;
     let done = match command {
         SandboxCommand::Eval { name, code, language, timeout, show_null } => eval(
             (&dormouse, connectors.as_ref()),

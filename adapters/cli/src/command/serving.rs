@@ -104,7 +104,9 @@ impl Serving {
             None => None,
         };
         let outside = meant.confined.outside();
-        let connectors = meant.connected.take().map(|connected| connected.connect(outside)).transpose()?;
+        let gate = network.as_ref().map(|network| network.outside.clone());
+        let connectors =
+            meant.connected.take().map(|connected| connected.connect(outside, gate)).transpose()?;
         let network = Mutex::new(network);
         Ok(Self { dormouse, docker, meant, wall, owners: Arc::default(), connectors, network })
     }

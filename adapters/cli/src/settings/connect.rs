@@ -10,6 +10,7 @@ use dormouse::sandbox::Owner;
 use dormouse::sandboxes::RunTools;
 use dormouse::{Approver, Callbacks, Connections, Language, MeteredModel, ModelUsage, Result};
 use dormouse_connect::{Connection, Connectors, Settings, Verdict, file};
+use dormouse_egress::Outside as Gate;
 use dormouse_sources::{Outside, Program};
 
 use crate::args::ConnectArgs;
@@ -46,12 +47,13 @@ impl Connected {
         self.connections.iter().any(|connection| connection.program().is_none())
     }
 
-    /// Connects them. Starts and reaches nothing yet.
+    /// Connects them. Starts and reaches nothing yet. Their requests go through `gate`, if there is one.
     ///
     /// # Errors
-    /// `args_invalid` for two servers of one name.
-    pub(crate) fn connect(self, outside: Outside) -> Result<Connectors> {
+    /// `args_invalid` for two servers of one name, and for secrets that may not go where their server is.
+    pub(crate) fn connect(self, outside: Outside, gate: Option<Arc<Gate>>) -> Result<Connectors> {
         let Self { connections, rules, check } = self;
+        let outside = Outside { errands: gate.map(|gate| gate as _), ..outside };
         Connectors::new(Settings { connections, rules, outside, check, ..Settings::default() })
     }
 }
@@ -60,8 +62,8 @@ impl Connected {
 ///
 /// # Errors
 /// As [`read`] and [`Connected::connect`].
-pub(crate) fn here(arguments: &ConnectArgs) -> Result<Option<Connectors>> {
-    read(arguments)?.map(|connected| connected.connect(Outside::default())).transpose()
+pub(crate) fn here(arguments: &ConnectArgs, gate: Option<Arc<Gate>>) -> Result<Option<Connectors>> {
+    read(arguments)?.map(|connected| connected.connect(Outside::default(), gate)).transpose()
 }
 
 /// For whom a command's program calls.

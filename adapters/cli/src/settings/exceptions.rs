@@ -37,20 +37,26 @@ impl Exceptions {
     }
 }
 
+/// Whether a network is named, in either form.
+fn of_network(arguments: &NetworkArgs) -> [(&'static str, bool); 2] {
+    [("--allow-net", !arguments.allow_net.is_empty()), ("--network", arguments.network.is_some())]
+}
+
 /// Those of `eval`.
 pub(super) fn of_eval(arguments: &EvalArgs) -> Exceptions {
-    let NetworkArgs { allow_net, network, .. } = &arguments.network;
+    let [allow_net, network] = of_network(&arguments.network);
     Exceptions::given([
         ("--unsafe", arguments.lift_guards),
         ("--writes", arguments.grants.writes),
-        ("--allow-net", !allow_net.is_empty()),
-        ("--network", network.is_some()),
+        allow_net,
+        network,
     ])
 }
 
 /// Those of `run`.
 pub(super) fn of_run(arguments: &RunArgs) -> Exceptions {
-    Exceptions::given([("--writes", arguments.grants.writes)])
+    let [allow_net, network] = of_network(&arguments.network);
+    Exceptions::given([("--writes", arguments.grants.writes), allow_net, network])
 }
 
 /// Those of a command about sandboxes that last, by which packages can be fetched or not.

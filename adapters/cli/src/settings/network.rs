@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
-use dormouse::{Dormouse, Error, Resolve, Result, RunContext};
+use dormouse::{CommandRequest, Dormouse, Error, Resolve, Result, RunContext};
 use dormouse_egress::policy::Rule;
 use dormouse_egress::secrets::{Secret, Source};
 use dormouse_egress::{
@@ -126,6 +126,17 @@ impl Meant {
         self.settings.secrets.iter().filter_map(command).collect()
     }
 
+    /// The first secret that a confined server could not read, by name, and why.
+    pub(crate) fn beyond_the_wall(&self) -> Option<(&str, &'static str)> {
+        self.settings.secrets.iter().find_map(|secret| match &secret.source {
+            Source::Keyring { ttl: Some(_), .. } => Some((
+                &*secret.name,
+                "comes from a keyring and has a `ttl`: it would have to be read again, which",
+            )),
+            _ => None,
+        })
+    }
+
     /// Opens the gate: reads the secrets, and opens the audit. `names`, `operator`: who does that which this process may not do any
     /// more.
     ///
@@ -182,7 +193,8 @@ impl Opened {
     }
 }
 
-/// Gives a run of the person at this command line the profile `default`, if a network was named.
+/// Gives a run of the person at this command line the profile `default`, if a network was named; and who sends the requests of servers
+/// that are connected.
 ///
 /// # Errors
 /// As [`Meant::open`].
@@ -191,23 +203,40 @@ pub(crate) async fn give(
     meant: Option<Meant>,
     (run, language): (&str, &str),
     context: &mut RunContext,
+) -> Result<Option<Arc<Outside>>> {
+    let Some(meant) = meant else { return Ok(None) };
+    let (runtime, outside) = (dormouse.runtime(), meant.open(None, None).await?.outside);
+    runtime.set_network(outside.clone(), None);
+    runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)?;
+    Ok(Some(outside))
+}
+
+/// The same for a program of this person's own.
+///
+/// # Errors
+/// As [`Meant::open`].
+pub(crate) async fn give_to_program(
+    dormouse: &Dormouse,
+    meant: Option<Meant>,
+    request: &mut CommandRequest,
 ) -> Result<()> {
     let Some(meant) = meant else { return Ok(()) };
     let runtime = dormouse.runtime();
     runtime.set_network(meant.open(None, None).await?.outside, None);
-    runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)
+    runtime.give_network_to_program(&Owner::local(), &NetworkGrant::default(), "run", request)
 }
 
-/// Gives all sandboxes of a command the profile `default`, if a network was named.
+/// Gives all sandboxes of a command the profile `default`, if a network was named; and who sends the requests of servers that are
+/// connected.
 ///
 /// # Errors
 /// As [`read`] and [`Meant::open`].
-pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<()> {
+pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<Option<Arc<Outside>>> {
     let folder = state_folder(state.state_dir.as_deref())?;
-    let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(()) };
+    let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(None) };
     let outside = meant.open(None, None).await?.outside;
-    dormouse.runtime().set_network(outside, Some(NetworkGrant::default()));
-    Ok(())
+    dormouse.runtime().set_network(outside.clone(), Some(NetworkGrant::default()));
+    Ok(Some(outside))
 }
 
 #[cfg(test)]

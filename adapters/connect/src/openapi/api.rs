@@ -171,7 +171,7 @@ impl Endpoint for Api {
         };
         let asked = Asked::new(&self.place.url, operation, call.arguments).map_err(Error::args_invalid)?;
         let request = self.request(operation, asked, call.key.as_deref())?;
-        let response = request.send().await.map_err(|error| {
+        let response = self.place.send(request).await.map_err(|error| {
             let was_sent = !error.is_connect();
             let error = unreached(error, "the API");
             match was_sent {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use dormouse_core::errand::Errand;
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_sources::{Outside, Place, unreached};
 use reqwest::Url;
@@ -93,10 +94,12 @@ async fn fetched(
     let url = Url::parse(document)
         .map_err(|_| Error::args_invalid("the address of the OpenAPI document cannot be read"))?;
     let is_same = base.is_none_or(|base| base.origin() == url.origin());
-    let place = Place::new(document, if is_same { headers } else { &none }, outside.names.as_ref())?;
+    let plain = outside.with(Errand { set: BTreeMap::new(), ..outside.errand.clone() });
+    let (headers, outside) = if is_same { (headers, outside) } else { (&none, &plain) };
+    let place = Place::new(document, headers, outside)?;
     let request = place.client.get(place.url.clone()).headers(place.headers.clone());
     let asked = async {
-        let response = request.send().await.map_err(|error| unreached(error, WHOM))?;
+        let response = place.send(request).await.map_err(|error| unreached(error, WHOM))?;
         if !response.status().is_success() {
             let status = response.status().as_u16();
             return Err(Error::new(

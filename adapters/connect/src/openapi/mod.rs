@@ -45,16 +45,19 @@ pub(crate) async fn open(
     outside: &Outside,
 ) -> Result<Opened> {
     let (value, from) = document::read(document, base_url, headers, outside).await?;
-    let (base, is_named) = document::base(&value, base_url, from.as_ref(), !headers.is_empty())?;
-    let operations = operation::all(&value, headers)?;
+    let set = &outside.errand.set;
+    let with_headers = !headers.is_empty() || !set.is_empty();
+    let (base, is_named) = document::base(&value, base_url, from.as_ref(), with_headers)?;
+    let given = headers.keys().chain(set.keys()).map(|name| name.to_ascii_lowercase()).collect();
+    let operations = operation::all(&value, &given)?;
     if operations.is_empty() {
         return Err(Error::args_invalid("the OpenAPI document has no operation that can be called"));
     }
     let place = if is_named {
-        Place::new(base.as_str(), headers, outside.names.as_ref())?
+        Place::new(base.as_str(), headers, outside)?
     } else {
         // Whoever wrote the document does not send this machine into the networks behind it.
-        Place::outer(base.as_str(), headers, outside.names.as_ref())
+        Place::outer(base.as_str(), headers, outside)
             .map_err(|error| error.with_hint("if the API is there, give it a `base_url`"))?
     };
     let api = Api::new(place, headers, operations);

@@ -1,6 +1,6 @@
 //! The operations of a document as tools.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use dormouse_core::{Error, ErrorCode, Result};
 use dormouse_sources::Listed;
@@ -92,17 +92,16 @@ pub(super) struct Operation {
     pub(super) body: Option<Body>,
 }
 
-/// All operations that can be called. `headers` are the operator's: parameters of these names are no arguments.
-pub(super) fn all(root: &Json, headers: &BTreeMap<String, String>) -> Result<Vec<Operation>> {
+/// All operations that can be called. `given` are the operator's headers, in lower case: parameters of these names are no arguments.
+pub(super) fn all(root: &Json, given: &BTreeSet<String>) -> Result<Vec<Operation>> {
     let (mut operations, mut names, mut bytes) = (Vec::new(), BTreeSet::new(), 0);
-    let given: BTreeSet<String> = headers.keys().map(|name| name.to_ascii_lowercase()).collect();
     for (path, item) in root["paths"].as_object().into_iter().flatten() {
         let item = resolved(root, item);
         for method in METHODS {
             let Some(operation) = item.get(method).filter(|operation| operation.is_object()) else {
                 continue;
             };
-            let mut made = match one(root, (path, method), (item, operation), &given) {
+            let mut made = match one(root, (path, method), (item, operation), given) {
                 Ok(made) => made,
                 Err(why) => {
                     tracing::warn!(path, method, why, "an operation of an OpenAPI document is left out");

@@ -1,6 +1,6 @@
 //! Documents as tools, and requests to a server of the test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use dormouse_core::ErrorCode;
+use dormouse_core::errand::Errand;
 use dormouse_sources::{Call, Endpoint, Outside, ToolAnswer};
 use serde_json::{Map, Value as Json, json};
 
@@ -83,7 +84,11 @@ async fn called(api: &Arc<dyn Endpoint>, tool: &str, arguments: Json) -> dormous
 }
 
 fn operations() -> BTreeMap<String, operation::Operation> {
-    let all = operation::all(&parsed(PETS).unwrap(), &headers()).unwrap();
+    let all = operation::all(
+        &parsed(PETS).unwrap(),
+        &headers().into_keys().map(|name| name.to_ascii_lowercase()).collect(),
+    )
+    .unwrap();
     all.into_iter().map(|operation| (operation.tool.name.clone(), operation)).collect()
 }
 
@@ -268,6 +273,52 @@ async fn run_34_credentials_are_in_no_answer_and_go_to_no_other_server() {
     );
 }
 
+/// Through the operator's gate: the same answers, each request in its audit, and no other way inside.
+#[tokio::test]
+async fn net_38_an_api_is_asked_through_the_gate() {
+    let server = server().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let options = dormouse_egress::Options {
+        settings: dormouse_egress::Settings::default(),
+        names: None,
+        audit: dormouse_egress::Audit::file(&path).unwrap(),
+        key: None,
+        cassette: None,
+        operator: None,
+    };
+    let gate = dormouse_egress::Gate::open(options).await.unwrap();
+    let outside =
+        Outside { errands: Some(Arc::new(dormouse_egress::Outside::new(gate))), ..Outside::default() };
+    let outside = outside.with(Errand { server: "pets".into(), ..Errand::default() });
+    let document = Document::Address(format!("{}/document.yaml", server.address));
+    let base = format!("{}/v1", server.address);
+    let api = super::open(&document, Some(&base), &headers(), &outside).await.unwrap().endpoint;
+    let list = called(&api, "listPets", json!({})).await.unwrap();
+    assert_eq!(list.structured, Some(json!([{"id": 1, "echo": "***"}])));
+    let redirected = called(&api, "pet", json!({"petId": 302})).await.unwrap();
+    assert!(redirected.is_error && redirected.text().contains("redirects are not followed"));
+    let large = called(&api, "pet", json!({"petId": "large"})).await.unwrap_err();
+    assert_eq!(large.code(), ErrorCode::TooLarge);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let sent: Vec<_> = lines.iter().filter(|line| line["event"] == "sent").collect();
+    assert_eq!(sent.len(), 4);
+    assert!(sent.iter().all(|line| line["rule"] == "connect.pets"));
+    assert!(!text.contains(SECRET));
+    // Whoever wrote a document leads nowhere inside, and says not where the secrets of the file go.
+    let port = server.address.rsplit(':').next().unwrap();
+    let named = Document::Text(
+        PETS.replace("https://{region}.pets.example/v1", &format!("http://localhost:{port}/v1")),
+    );
+    let error = super::open(&named, None, &BTreeMap::new(), &outside).await.err().unwrap();
+    assert!(error.message().contains("public internet"), "{error}");
+    let set = BTreeMap::from([("x-key".to_owned(), "{KEY}".to_owned())]);
+    let with_secret = outside.with(Errand { set, ..outside.errand.clone() });
+    let error = super::open(&document, None, &BTreeMap::new(), &with_secret).await.err().unwrap();
+    assert!(error.message().contains("https only") || error.message().contains("no secret"), "{error}");
+}
+
 /// What a document says of where its API is leads to the public internet alone; what the operator says leads there.
 #[tokio::test]
 async fn run_36_a_document_leads_nowhere_inside() {
@@ -351,7 +402,7 @@ fn operations_that_cannot_be_called_are_left_out_and_the_others_stay() {
             "/loop": {"$ref": "#/components/Loop"}, "/same": {"get": {"operationId": "large"}}, "/null": null,
         },
     });
-    let all = operation::all(&document, &BTreeMap::new()).unwrap();
+    let all = operation::all(&document, &BTreeSet::new()).unwrap();
     let names: Vec<&str> = all.iter().map(|one| one.tool.name.as_str()).collect();
     assert_eq!(names, ["post_optional", "large", "get_same"]);
     assert!(
@@ -360,6 +411,6 @@ fn operations_that_cannot_be_called_are_left_out_and_the_others_stay() {
         all[1].tool.input_schema.to_string().len()
     );
     let many: Map<String, Json> = (0..2_001).map(|at| (format!("/{at}"), json!({"get": {}}))).collect();
-    let error = operation::all(&json!({ "paths": many }), &BTreeMap::new()).unwrap_err();
+    let error = operation::all(&json!({ "paths": many }), &BTreeSet::new()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::TooLarge);
 }

@@ -15,6 +15,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde::Deserialize;
 
 use crate::address::{Network, is_public, plain};
+use crate::errand::LANGUAGE;
 use crate::host::Host;
 use crate::policy::{Protocol, is_method};
 use paths::Path;
@@ -75,6 +76,8 @@ struct Line {
     sandbox: Option<String>,
     run: String,
     #[serde(default)]
+    language: String,
+    #[serde(default)]
     method: String,
     protocol: Protocol,
     host: String,
@@ -130,6 +133,10 @@ impl Learned {
             self.unread += 1;
             return Ok(());
         };
+        if line.language == LANGUAGE {
+            // Of no sandbox: what the operator connects needs no rule.
+            return Ok(());
+        }
         let is_wanted =
             |wanted: &Option<String>, own: Option<&str>| wanted.is_none() || wanted.as_deref() == own;
         if !is_wanted(&filter.sandbox, line.sandbox.as_deref())

@@ -3,7 +3,7 @@
 //! | what | module |
 //! | --- | --- |
 //! | what the operator said of one: hosts, places, shape | `named`: [`Secret`], [`Place`] |
-//! | where values come from | `source`: [`Source`] |
+//! | where values come from | `source`: [`Source`]; `keyring` |
 //! | the values, and what of them is looked for in answers | `vault`, `value` |
 //! | what a sandbox has in place of one | `placeholder` |
 //! | placeholders in a request become values | `fill` |
@@ -11,6 +11,7 @@
 
 mod fill;
 mod frames;
+mod keyring;
 mod named;
 mod placeholder;
 mod source;
@@ -23,6 +24,7 @@ pub use source::Source;
 
 pub(crate) use fill::{Filling, Parts};
 pub(crate) use frames::Frames;
+pub(crate) use keyring::is_name as is_key;
 pub(crate) use named::is_own;
 pub(crate) use source::COMMAND_TTL;
 pub(crate) use vault::{Current, Vault, forms_of};

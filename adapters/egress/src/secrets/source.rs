@@ -1,4 +1,4 @@
-//! Where values come from: the environment, a file of the operator's alone, a command.
+//! Where values come from: the environment, a file of the operator's alone, a command, a key of the kernel's keyrings.
 
 use std::fmt;
 use std::io::Read as _;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 use crate::operator::Operator;
+use crate::secrets::keyring;
 use crate::secrets::value::{MAX_VALUE, Value};
 
 /// Most that is read of a value, in bytes: one that is too long is seen to be.
@@ -37,6 +38,14 @@ pub enum Source {
         /// How long a value counts. Default 5 minutes.
         ttl: Duration,
     },
+    /// A key of the type `user` in the kernel's keyrings: of the session, of the user, or of the user beyond sessions. Read once, or
+    /// again when `ttl` is over.
+    Keyring {
+        /// The name of the key (the kernel says description), such as `service/user`: 1 to 4095 bytes without NUL.
+        name: String,
+        /// How long a value counts. None: for ever.
+        ttl: Option<Duration>,
+    },
 }
 
 impl Source {
@@ -44,7 +53,7 @@ impl Source {
     pub(crate) fn ttl(&self) -> Option<Duration> {
         match self {
             Self::Env(_) => None,
-            Self::File { ttl, .. } => *ttl,
+            Self::File { ttl, .. } | Self::Keyring { ttl, .. } => *ttl,
             Self::Command { ttl, .. } => Some(*ttl),
         }
     }
@@ -65,6 +74,7 @@ impl Source {
                 let mut told = told.map_err(|_| "the command took longer than 30 s".to_owned())??;
                 Value::new(std::mem::take(&mut *told))
             }
+            Self::Keyring { name, .. } => keyring::read(name),
         }
     }
 }
@@ -74,6 +84,7 @@ impl fmt::Display for Source {
         match self {
             Self::Env(variable) => write!(f, "env:{variable}"),
             Self::File { path, .. } => write!(f, "file:{}", path.display()),
+            Self::Keyring { name, .. } => write!(f, "keyring:{name}"),
             // Arguments may say where a vault is; nobody needs to know.
             Self::Command { arguments, .. } => {
                 write!(f, "command:{}", arguments.first().map_or("", |program| program))

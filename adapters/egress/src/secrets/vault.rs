@@ -10,11 +10,11 @@ use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use crate::operator::Operator;
-use crate::secrets::Secret;
 use crate::secrets::named::is_unreserved;
 use crate::secrets::placeholder::{Key, placeholder};
 use crate::secrets::value::Value;
 use crate::secrets::wash::Forms;
+use crate::secrets::{Secret, Source};
 
 /// When a value that could not be read again is asked for the next time.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -59,7 +59,10 @@ impl Vault {
     /// # Errors
     /// `args_invalid` with the secret's name and why its value cannot be had.
     pub(crate) async fn load(secrets: Vec<Secret>, key: Key, operator: Arc<dyn Operator>) -> Result<Self> {
-        let held = read(&secrets, &*operator).await?;
+        let mut held = Vec::new();
+        for secret in &secrets {
+            held.push(read(secret, &*operator).await?);
+        }
         Ok(Self::of(key, operator, (secrets, held), false))
     }
 
@@ -77,7 +80,8 @@ impl Vault {
         Ok(Self::of(key, operator, (secrets, held), true))
     }
 
-    /// Others in their place, all of them read now. Earlier values of those that have the same name are still looked for in answers.
+    /// Others in their place, all of them read now. Earlier values of those that have the same name are still looked for in answers. A
+    /// key that was read before the process confined itself, and cannot be read again, keeps its value.
     ///
     /// # Errors
     /// As [`Vault::load`].
@@ -85,16 +89,27 @@ impl Vault {
         if self.is_closed {
             return Self::closed(secrets, self.key.clone(), self.operator.clone());
         }
-        let mut held = read(&secrets, &*self.operator).await?;
+        let mut held = Vec::new();
         let before = self.held.lock().await;
-        for (secret, held) in secrets.iter().zip(&mut held) {
+        for secret in &secrets {
             let own = self.secrets.iter().zip(before.iter()).find(|(other, _)| other.name == secret.name);
+            let kept = own.filter(|(other, _)| {
+                matches!(secret.source, Source::Keyring { ttl: None, .. }) && other.source == secret.source
+            });
+            let mut new = match (read(secret, &*self.operator).await, kept) {
+                (Err(error), Some((_, kept))) => {
+                    tracing::warn!(%error, "a key keeps the value that it had");
+                    Held { values: kept.values.clone(), until: None }
+                }
+                (read, _) => read?,
+            };
             for earlier in own.map_or(&[][..], |(_, own)| &own.values) {
-                if !held.values.contains(earlier) {
-                    held.values.push(earlier.clone());
+                if !new.values.contains(earlier) {
+                    new.values.push(earlier.clone());
                 }
             }
-            held.values.truncate(1 + EARLIER);
+            new.values.truncate(1 + EARLIER);
+            held.push(new);
         }
         Ok(Self::of(self.key.clone(), self.operator.clone(), (secrets, held), false))
     }
@@ -165,18 +180,14 @@ impl Vault {
     }
 }
 
-/// Reads the values of secrets.
-async fn read(secrets: &[Secret], operator: &dyn Operator) -> Result<Vec<Held>> {
-    let mut held = Vec::new();
-    for secret in secrets {
-        let value = secret.source.read(operator).await.map_err(|told| {
-            Error::args_invalid(format!("secret.{}: {told}", secret.name))
-                .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
-        })?;
-        let until = secret.source.ttl().map(|ttl| Instant::now() + ttl);
-        held.push(Held { values: vec![value], until });
-    }
-    Ok(held)
+/// Reads the value of a secret.
+async fn read(secret: &Secret, operator: &dyn Operator) -> Result<Held> {
+    let value = secret.source.read(operator).await.map_err(|told| {
+        Error::args_invalid(format!("secret.{}: {told}", secret.name))
+            .with_hint("a secret is read when the server starts; its value has 8 to 8192 bytes")
+    })?;
+    let until = secret.source.ttl().map(|ttl| Instant::now() + ttl);
+    Ok(Held { values: vec![value], until })
 }
 
 fn current(held: &[Held]) -> Current {
@@ -256,7 +267,7 @@ mod tests {
 
     use super::*;
     use crate::operator::Own;
-    use crate::secrets::{Source, Washer};
+    use crate::secrets::Washer;
 
     #[test]
     fn net_14_a_value_is_found_in_base64_wherever_it_begins_and_in_escapes() {
@@ -289,6 +300,21 @@ mod tests {
         }
         let json = serde_json::to_string(text).unwrap();
         assert!(found.are_in(json.as_bytes()) && !found.are_in(b"p@ss w/rd"));
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_gone_keeps_its_value_while_its_settings_are_the_same() {
+        let name = format!("dormouse-test/vault-{}", std::process::id());
+        let Some(put) = crate::secrets::keyring::put(&name, b"a-value-of-a-key") else { return };
+        let secret = |ttl| {
+            let source = Source::Keyring { name: name.clone(), ttl };
+            Secret::new("KEY", source, &["a.test".into()], None, None).unwrap()
+        };
+        let vault = Vault::load(vec![secret(None)], Zeroizing::new([0; 32]), Own::shared()).await.unwrap();
+        drop(put);
+        let renewed = vault.renewed(vec![secret(None)]).await.unwrap();
+        assert_eq!(renewed.now().value(0).bytes(), b"a-value-of-a-key");
+        assert!(renewed.renewed(vec![secret(Some(Duration::ZERO))]).await.is_err());
     }
 
     #[tokio::test]

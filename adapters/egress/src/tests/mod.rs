@@ -2,8 +2,11 @@
 
 mod bounds;
 mod cassette;
+mod errand;
 mod hostile;
 mod learn;
+mod program;
+mod programs;
 mod proxy;
 mod reload;
 mod requests;

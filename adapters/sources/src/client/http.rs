@@ -6,12 +6,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dormouse_core::{Error, ErrorCode, Resolve, Result};
+use dormouse_core::network::{Door, Problem, Trouble};
+use dormouse_core::{Error, ErrorCode, Result};
+use dormouse_http::Unsent;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Response, Url};
 
 use super::wire::{self, Failed, too_long, unavailable};
+use crate::outside::Outside;
 
+/// How this process calls itself.
+const AGENT: &str = concat!("dormouse/", env!("CARGO_PKG_VERSION"));
 /// Time to connect.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes read of an answer that says no (64 KiB).
@@ -43,43 +48,56 @@ pub struct Place {
     pub url: Url,
     /// What goes with each request; the values are not shown by `Debug`.
     pub headers: HeaderMap,
+    /// Where requests go out, if the client does not send them itself.
+    door: Option<Arc<dyn Door>>,
 }
 
 impl Place {
-    /// A client for an address that the operator wrote. Connects to nothing yet. Proxies are those of the environment, none for this
-    /// machine.
+    /// A client for an address that the operator wrote. Connects to nothing yet. Requests go through the operator's gate if there is
+    /// one; otherwise proxies are those of the environment, none for this machine.
     ///
     /// # Errors
-    /// `args_invalid` for an address that is not of HTTP or holds a password, and for headers that are the connection's or cannot be
-    /// sent; `too_large` for too many of them.
-    pub fn new(
-        url: &str,
-        headers: &BTreeMap<String, String>,
-        names: Option<&Arc<dyn Resolve>>,
-    ) -> Result<Self> {
-        Self::with(dormouse_http::client(names), address(url)?, headers)
+    /// `args_invalid` for an address that is not of HTTP or holds a password, for headers that are the connection's or cannot be
+    /// sent, and for secrets that may not go there, or without a gate; `too_large` for too many headers.
+    pub fn new(url: &str, headers: &BTreeMap<String, String>, outside: &Outside) -> Result<Self> {
+        Self::with(dormouse_http::client(outside.names.as_ref()), address(url)?, headers, (outside, true))
     }
 
     /// A client for an address that somebody else wrote: it leads to the public internet, or nowhere.
     ///
     /// # Errors
     /// As [`Place::new`]; `args_invalid` for an address in numbers outside of the public internet, and for this machine.
-    pub fn outer(
-        url: &str,
-        headers: &BTreeMap<String, String>,
-        names: Option<&Arc<dyn Resolve>>,
-    ) -> Result<Self> {
+    pub fn outer(url: &str, headers: &BTreeMap<String, String>, outside: &Outside) -> Result<Self> {
         let url = address(url)?;
         if dormouse_http::is_inside(&url) {
             return Err(Error::args_invalid("the address lies outside of the public internet"));
         }
-        Self::with(dormouse_http::outer_client(names, []), url, headers)
+        Self::with(dormouse_http::outer_client(outside.names.as_ref(), []), url, headers, (outside, false))
     }
 
-    fn with(builder: ClientBuilder, url: Url, headers: &BTreeMap<String, String>) -> Result<Self> {
+    fn with(
+        builder: ClientBuilder,
+        url: Url,
+        headers: &BTreeMap<String, String>,
+        (outside, is_named): (&Outside, bool),
+    ) -> Result<Self> {
         let headers = checked(headers)?;
-        let mut builder =
-            builder.connect_timeout(CONNECT).user_agent(concat!("dormouse/", env!("CARGO_PKG_VERSION")));
+        let door = match &outside.errands {
+            Some(errands) => {
+                if dormouse_http::is_proxied() && !is_local(&url) {
+                    tracing::warn!(
+                        "the proxy of the environment is not used: requests go through the network's gate"
+                    );
+                }
+                Some(errands.door(&outside.errand, url.as_str(), is_named)?)
+            }
+            None if outside.errand.set.is_empty() => None,
+            None => {
+                return Err(Error::args_invalid("a header names a secret, and there is no network")
+                    .with_hint("name the file of the secret with --network FILE"));
+            }
+        };
+        let mut builder = builder.connect_timeout(CONNECT).user_agent(AGENT);
         if is_local(&url) {
             // Nobody has to be asked for the name, which a confined process could not do.
             builder = builder.no_proxy().resolve_to_addrs(LOCAL, &OWN);
@@ -89,7 +107,18 @@ impl Place {
         let client = builder
             .build()
             .map_err(|error| Error::internal("the HTTP client cannot be set up", error.without_url()))?;
-        Ok(Self { client, url, headers })
+        Ok(Self { client, url, headers, door })
+    }
+
+    /// Sends a request of this client.
+    ///
+    /// # Errors
+    /// Why there is no answer; [`unreached`] words it.
+    pub async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Unsent> {
+        match &self.door {
+            None => Ok(request.send().await?),
+            Some(door) => dormouse_http::through(&**door, request.build()?, AGENT).await,
+        }
     }
 
     pub(super) fn post(&self, url: &Url, body: &serde_json::Value) -> reqwest::RequestBuilder {
@@ -172,8 +201,8 @@ fn is_local(url: &Url) -> bool {
 }
 
 /// Sends a request; what is no success comes back as what it says.
-pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<Response, Failed> {
-    let response = request.send().await.map_err(broken)?;
+pub(super) async fn send(place: &Place, request: reqwest::RequestBuilder) -> Result<Response, Failed> {
+    let response = place.send(request).await.map_err(broken)?;
     let status = response.status().as_u16();
     if response.status().is_success() {
         return Ok(response);
@@ -199,13 +228,17 @@ pub(super) fn is(response: &Response, kind: &str) -> bool {
     header.is_some_and(|value| value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind))
 }
 
-pub(super) fn broken(error: reqwest::Error) -> Failed {
+pub(super) fn broken(error: impl Into<Unsent>) -> Failed {
     unreached(error, "the MCP server").into()
 }
 
 /// That whoever was asked could not be reached, or broke off. Of the address only host and port are told: what else is in it may be a
 /// secret.
-pub fn unreached(error: reqwest::Error, whom: &str) -> Error {
+pub fn unreached(error: impl Into<Unsent>, whom: &str) -> Error {
+    let error = match error.into() {
+        Unsent::Client(error) => error,
+        Unsent::Gate(problem, url) => return refused(&problem, url.as_deref().and_then(place), whom),
+    };
     let place = error.url().and_then(place).map(|place| format!(" at {place}")).unwrap_or_default();
     if dormouse_http::led_inside(&error) {
         return unavailable(format!("{whom}{place} lies outside of the public internet"))
@@ -227,6 +260,23 @@ pub fn unreached(error: reqwest::Error, whom: &str) -> Error {
         (false, _) => failed,
     };
     failed.with_source(error.without_url())
+}
+
+/// The same, as the gate says it.
+fn refused(problem: &Problem, place: Option<String>, whom: &str) -> Error {
+    let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
+    let failed = |told: &str| unavailable(format!("{whom}{place} {told}: {}", problem.text));
+    match problem.trouble {
+        Trouble::Refused => failed("cannot be reached")
+            .with_hint("nothing listens there: start the server, and look at the port"),
+        Trouble::UnknownName | Trouble::TimedOut => {
+            failed("cannot be reached").with_hint("look at the address, and whether this machine gets there")
+        }
+        Trouble::Untrusted => failed("is not trusted")
+            .with_hint("name the certificate of its authority as `trust` in the file of --network"),
+        Trouble::Denied => failed("was not asked"),
+        _ => failed("broke the connection"),
+    }
 }
 
 /// Host and port.

@@ -70,7 +70,7 @@ impl Legacy {
     /// Opens the stream.
     pub(super) async fn open(place: Place) -> Result<Self, Failed> {
         let begun = tokio::time::timeout(BEGIN, async {
-            let response = http::send(place.get(&place.url)).await?;
+            let response = http::send(&place, place.get(&place.url)).await?;
             if !http::is(&response, "text/event-stream") {
                 return Err(unavailable("the MCP server's address gives no stream of events").into());
             }
@@ -116,7 +116,7 @@ impl Drop for Legacy {
 /// Posts messages one after another: their order is that of the calls.
 async fn send_all(place: Place, post: Url, desk: Desk, mut outbox: mpsc::Receiver<Json>) {
     while let Some(message) = outbox.recv().await {
-        let sent = tokio::time::timeout(POST, http::send(place.post(&post, &message))).await;
+        let sent = tokio::time::timeout(POST, http::send(&place, place.post(&post, &message))).await;
         let failed = match sent {
             Ok(Ok(_)) => continue,
             Ok(Err(failed)) => failed,

@@ -35,7 +35,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dormouse_core::{Resolve, Result};
+use dormouse_core::Result;
+use dormouse_http::Unsent;
 use serde_json::Value as Json;
 
 pub use self::http::{Place, unreached};
@@ -44,7 +45,7 @@ use self::program::Serving;
 use self::remote::Remote;
 use self::streamable::Streamable;
 use self::wire::{Answered, Failed, Request};
-use crate::outside::{Program, Starter};
+use crate::outside::{Outside, Program, Starter};
 use crate::{Endpoint, Opened};
 
 /// Which words both sides use.
@@ -124,9 +125,9 @@ pub(crate) fn check_url(url: &str, headers: &BTreeMap<String, String>) -> Result
 pub(crate) async fn open_url(
     url: &str,
     headers: &BTreeMap<String, String>,
-    names: Option<&Arc<dyn Resolve>>,
+    outside: &Outside,
 ) -> Result<Opened> {
-    let place = Place::new(url, headers, names)?;
+    let place = Place::new(url, headers, outside)?;
     let endpoint = connect(place.clone(), place, Patience::default()).await?;
     Ok(Opened { url: url.to_owned(), headers: headers.clone(), endpoint })
 }
@@ -154,7 +155,7 @@ async fn greet_command(program: &Program, programs: &dyn Starter, patience: Pati
 
 /// Connects to a server in a container, whose `/sse` or `/mcp` answers.
 pub(crate) async fn open_container(base: &str, has_sse: bool) -> Result<Arc<dyn Endpoint>> {
-    let place = Place::new(base, &BTreeMap::new(), None)?;
+    let place = Place::new(base, &BTreeMap::new(), &Outside::default())?;
     match has_sse {
         true => events(place.at("/sse"), Patience::default()).await.map_err(Failed::into_error),
         false => connect(place.at("/mcp"), place.at("/sse"), Patience::default()).await,
@@ -188,15 +189,17 @@ pub(crate) struct Probe(Place);
 
 impl Probe {
     pub(crate) fn new(base: &str) -> Result<Self> {
-        Place::new(base, &BTreeMap::new(), None).map(Self)
+        Place::new(base, &BTreeMap::new(), &Outside::default()).map(Self)
     }
 
     /// The status of a path, or why there is none. What would follow is not read.
     pub(crate) async fn status(&self, path: &str) -> Result<u16, &'static str> {
         let place = self.0.at(path);
-        match place.get(&place.url).send().await {
+        match place.send(place.get(&place.url)).await {
             Ok(response) => Ok(response.status().as_u16()),
-            Err(error) if error.is_connect() => Err(http::cause(&error).unwrap_or("no connection")),
+            Err(Unsent::Client(error)) if error.is_connect() => {
+                Err(http::cause(&error).unwrap_or("no connection"))
+            }
             Err(_) => Err("connection closed"),
         }
     }

@@ -82,7 +82,7 @@ impl Streamable {
                 request = request.header("mcp-session-id", session.clone());
             }
         }
-        http::send(request).await
+        http::send(&self.place, request).await
     }
 
     /// Remembers the session that the handshake began.
@@ -190,7 +190,7 @@ impl Link for Streamable {
         if let Some(session) = session {
             // Servers may refuse it: then the session ends when they see fit.
             let request = self.place.delete().header("mcp-session-id", session);
-            let _ = tokio::time::timeout(ASIDE, request.send()).await;
+            let _ = tokio::time::timeout(ASIDE, self.place.send(request)).await;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use dormouse_core::errand::{Errand, Errands};
 use dormouse_core::testing::wait_until_async;
 use dormouse_core::{Error, ErrorCode};
 use rmcp::model::{
@@ -90,6 +91,52 @@ async fn check_cancel(endpoint: &dyn Endpoint, heard: &Heard) {
     assert_eq!(endpoint.call(call("echo")).await.unwrap().text(), "one\ntwo");
 }
 
+/// Through the operator's gate, whose audit has each request.
+#[tokio::test]
+async fn net_38_every_request_can_go_through_the_gate() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let options = dormouse_egress::Options {
+        settings: dormouse_egress::Settings::default(),
+        names: None,
+        audit: dormouse_egress::Audit::file(&path).unwrap(),
+        key: None,
+        cassette: None,
+        operator: None,
+    };
+    let gate = dormouse_egress::Gate::open(options).await.unwrap();
+    let errands: Arc<dyn Errands> = Arc::new(dormouse_egress::Outside::new(gate));
+    let outside = Outside { errands: Some(errands), ..Outside::default() };
+    let requests = || {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        lines.filter(|line| line["event"] == "sent").collect::<Vec<_>>()
+    };
+    for (server, at) in [("new", "/mcp"), ("old", "/sse")] {
+        let heard = Heard::default();
+        let router = if at == "/sse" { legacy(heard.clone()) } else { streamable(heard.clone()) };
+        let running = Server::start(router).await;
+        let before = requests().len();
+        let errand = Errand { server: server.into(), ..Errand::default() };
+        let opened = open_url(&running.url(at), &BTreeMap::new(), &outside.with(errand)).await.unwrap();
+        check_all(&*opened.endpoint).await;
+        check_cancel(&*opened.endpoint, &heard).await;
+        opened.endpoint.close().await.unwrap();
+        let written = requests().split_off(before);
+        assert!(written.len() >= 8, "{}", written.len());
+        assert!(written.iter().all(|line| line["run"] == server && line["language"] == "connect"));
+    }
+    // What the gate says is told as a client would.
+    let closed = Server::start(legacy(Heard::default())).await.url("/mcp");
+    let error = open_url(&closed, &BTreeMap::new(), &outside).await.err().unwrap();
+    assert!(error.message().contains("cannot be reached") && error.hint().is_some(), "{error}");
+    let set = BTreeMap::from([("x-key".to_owned(), "{KEY}".to_owned())]);
+    let errand = Errand { set, ..Errand::default() };
+    let alone = Outside::default().with(errand);
+    let error = open_url("https://a.invalid/", &BTreeMap::new(), &alone).await.err().unwrap();
+    assert!(error.hint().unwrap().contains("--network"), "{error}");
+}
+
 #[tokio::test]
 async fn a_legacy_server_is_reached_at_its_stream_and_by_an_entry_s_address() {
     for container in [true, false] {
@@ -97,7 +144,9 @@ async fn a_legacy_server_is_reached_at_its_stream_and_by_an_entry_s_address() {
         let server = Server::start(legacy(heard.clone())).await;
         let endpoint = match container {
             true => open_container(&server.url(""), true).await.unwrap(),
-            false => open_url(&server.url("/sse"), &BTreeMap::new(), None).await.unwrap().endpoint,
+            false => {
+                open_url(&server.url("/sse"), &BTreeMap::new(), &Outside::default()).await.unwrap().endpoint
+            }
         };
         heard.until("notifications/initialized").await;
         let asked = heard.methods().into_iter().filter(|method| method != "server/discover");
@@ -245,10 +294,10 @@ async fn kit(kit: &Kit) -> Server {
 async fn a_server_of_the_official_kit_is_reached_in_both_eras() {
     let of = Kit::default();
     let server = kit(&of).await;
-    let place = Place::new(&server.url("/mcp"), &BTreeMap::new(), None).unwrap();
+    let place = Place::new(&server.url("/mcp"), &BTreeMap::new(), &Outside::default()).unwrap();
     let old = Arc::new(Streamable::new(place));
     let old: Arc<dyn Endpoint> = Arc::new(remote::initialize(old, Patience::default()).await.unwrap());
-    let new = open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.unwrap().endpoint;
+    let new = open_url(&server.url("/mcp"), &BTreeMap::new(), &Outside::default()).await.unwrap().endpoint;
     for endpoint in [old, new] {
         assert_eq!(endpoint.list().await.unwrap()[0].name, "echo");
         let steps = Arc::new(Steps::default());
@@ -417,7 +466,7 @@ async fn an_address_where_nothing_listens_is_told_with_host_port_and_cause() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let url = format!("http://127.0.0.1:{port}/mcp?key=word-0123");
-    let error = open_url(&url, &BTreeMap::new(), None).await.err().unwrap();
+    let error = open_url(&url, &BTreeMap::new(), &Outside::default()).await.err().unwrap();
     let wanted = format!("the MCP server at 127.0.0.1:{port} cannot be reached: connection refused");
     assert_eq!((error.code(), error.message()), (ErrorCode::ProviderUnavailable, wanted.as_str()));
     assert_eq!(error.hint(), Some("nothing listens there: start the server, and look at the port"));

@@ -48,7 +48,7 @@ fn endless(begin: &'static str, piece: Vec<u8>) -> Body {
 }
 
 async fn greeted(server: &Server, patience: Patience) -> Remote {
-    let place = Place::new(&server.url("/mcp"), &BTreeMap::new(), None).unwrap();
+    let place = Place::new(&server.url("/mcp"), &BTreeMap::new(), &Outside::default()).unwrap();
     remote::initialize(Arc::new(Streamable::new(place)), patience).await.unwrap()
 }
 
@@ -202,7 +202,7 @@ async fn src_05_redirects_are_not_followed() {
             .route("/sse", get(move || async move { (status, sse) }));
         let server = Server::start(router).await;
         for error in [
-            open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.err().unwrap(),
+            open_url(&server.url("/mcp"), &BTreeMap::new(), &Outside::default()).await.err().unwrap(),
             open_container(&server.url(""), true).await.err().unwrap(),
         ] {
             assert!(error.message().contains(&format!("HTTP status {}", status.as_u16())), "{error}");
@@ -286,7 +286,7 @@ async fn an_unknown_revision_is_refused() {
         (message["method"] == "initialize").then(|| result(message, &told))
     };
     let server = server(greet).await;
-    let error = open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.err().unwrap();
+    let error = open_url(&server.url("/mcp"), &BTreeMap::new(), &Outside::default()).await.err().unwrap();
     assert_eq!(error.message(), "the MCP server speaks the unknown revision `1999-01-01`");
 }
 
@@ -296,7 +296,7 @@ async fn a_junk_answer_to_the_first_question_does_not_mislead() {
         let server =
             server(move |message| (message["method"] == "server/discover").then(|| result(message, &junk)))
                 .await;
-        let opened = open_url(&server.url("/mcp"), &BTreeMap::new(), None).await.unwrap();
+        let opened = open_url(&server.url("/mcp"), &BTreeMap::new(), &Outside::default()).await.unwrap();
         assert_eq!(opened.endpoint.list().await.unwrap().len(), 4);
     }
 }
