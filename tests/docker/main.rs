@@ -17,6 +17,7 @@ mod fallback;
 #[path = "../git/server.rs"]
 mod git_server;
 mod lazy;
+mod network;
 #[path = "../../adapters/kubernetes/tests/cluster/node.rs"]
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 #[allow(clippy::disallowed_methods, reason = "a node runs programs")]

@@ -32,7 +32,7 @@ const OURS: [(&str, &[&str]); 35] = [
     ("dormouse-rest", &["dormouse-core", "dormouse-tools"]),
     ("dormouse-scenario", &["dormouse-core", "dormouse-models", "dormouse-sources"]),
     ("dormouse-sources", &["dormouse-core", "dormouse-http", "dormouse-tools"]),
-    ("dormouse-sdk", &["dormouse-sandbox", "dormouse-tools"]),
+    ("dormouse-sdk", &["dormouse-sandbox", "dormouse-egress", "dormouse-tools"]),
     ("dormouse-python", &["dormouse-sandbox", "dormouse-sdk"]),
     ("dormouse-node", &["dormouse-sandbox", "dormouse-sdk"]),
     (

@@ -110,3 +110,5 @@ pub use resolve::{Outer, System};
 pub use streams::Opened;
 pub use upstream::Body;
 pub use watched::Watched;
+/// What is wiped when it is let go of: bytes that a secret is made of.
+pub use zeroize::Zeroizing;

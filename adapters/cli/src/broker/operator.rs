@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dormouse::Result;
-use dormouse_egress::Operator;
+use dormouse_egress::{Operator, Zeroizing};
 use dormouse_sources::{Ended, Program, Starter as _};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::io::AsyncReadExt as _;
-use zeroize::Zeroizing;
 
 use super::wire::{self, Request};
 use super::{Helper, Programs};
