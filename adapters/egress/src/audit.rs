@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,7 +92,14 @@ impl Audit {
         if about.is_file() && about.permissions().mode() & 0o077 != 0 {
             file.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(told)?;
         }
-        Ok(Self { file: Some(Mutex::new(Lines { file, cut: false })), next: AtomicU64::new(1) })
+        // A full disk, or a process that was killed, may have cut the last line.
+        let last = || -> io::Result<u8> {
+            let mut byte = [0];
+            File::open(path)?.read_exact_at(&mut byte, about.len() - 1)?;
+            Ok(byte[0])
+        };
+        let cut = about.is_file() && about.len() > 0 && last().is_ok_and(|byte| byte != b'\n');
+        Ok(Self { file: Some(Mutex::new(Lines { file, cut })), next: AtomicU64::new(1) })
     }
 
     /// Writes nothing: the operator wants none.
@@ -117,5 +124,21 @@ impl Audit {
         let written = lines.file.write_all(&bytes);
         lines.cut = written.is_err();
         written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn net_32_a_line_that_was_cut_is_ended_by_who_opens_the_file_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        for (there, cut) in [("", false), ("{}\n", false), ("{\"ev", true)] {
+            std::fs::write(&path, there).unwrap();
+            let audit = Audit::file(&path).unwrap();
+            assert_eq!(audit.file.unwrap().lock().unwrap().cut, cut, "{there:?}");
+        }
     }
 }

@@ -61,7 +61,7 @@ pub struct Gate {
 /// What the operator allows at one time, and what is made of it.
 pub(crate) struct State {
     settings: Arc<Settings>,
-    pub(crate) vault: Vault,
+    pub(crate) vault: Arc<Vault>,
     pub(crate) dialer: Arc<Dialer>,
 }
 
@@ -96,7 +96,7 @@ impl Gate {
         };
         let dialer = Arc::new(Dialer::new(names, settings.trust.clone(), memory));
         let process = Arc::new(Purse::new("the process", settings.budgets.process));
-        let state = State { settings: Arc::new(settings), vault, dialer };
+        let state = State { settings: Arc::new(settings), vault: Arc::new(vault), dialer };
         Ok(Arc::new(Self {
             state: RwLock::new(Arc::new(state)),
             audit,
@@ -128,7 +128,7 @@ impl Gate {
     pub async fn reload(&self, settings: Settings) -> Result<()> {
         let _alone = self.reloading.lock().await;
         let before = self.state();
-        let vault = before.vault.renewed(settings.secrets.clone()).await?;
+        let vault = Arc::new(before.vault.renewed(settings.secrets.clone()).await?);
         let dialer = before.dialer.renewed(&settings.trust);
         let budgets = settings.budgets;
         let state = Arc::new(State { settings: Arc::new(settings), vault, dialer });

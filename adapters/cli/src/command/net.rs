@@ -126,10 +126,11 @@ mod tests {
         let told = |method, url| shown(&verdict(&arguments(method, url, &["a.test"])).unwrap());
         assert_eq!(told("GET", "https://a.test/x"), "allowed by --allow-net a.test\n");
         assert_eq!(
-            told("get", "https://a.test/x"),
-            "denied (method): no rule allows the method `get` at `a.test`\nthe nearest rule: --allow-net a.test\n"
+            told("TRACE", "https://a.test/x"),
+            "denied (method): no rule allows the method `TRACE` at `a.test`\nthe nearest rule: --allow-net a.test\n"
         );
         assert_eq!(told("GET", "https://b.test/"), "denied (host): no rule allows the host `b.test`\n");
+        assert!(verdict(&arguments("get", "https://a.test/", &["a.test"])).is_err());
         assert!(verdict(&arguments("GET", "https://a.test/", &[])).is_err());
         assert!(verdict(&arguments("GET", "https://a.test/", &["127.1"])).is_err());
     }

@@ -207,6 +207,10 @@ pub(crate) async fn give(
     let Some(meant) = meant else { return Ok(None) };
     let (runtime, outside) = (dormouse.runtime(), meant.open(None, None).await?.outside);
     runtime.set_network(outside.clone(), None);
+    if outside.gate().settings().profiles.is_empty() {
+        // A file with secrets alone is for the servers that are connected.
+        return Ok(Some(outside));
+    }
     runtime.give_network(&Owner::local(), &NetworkGrant::default(), (run, language), context)?;
     Ok(Some(outside))
 }
@@ -235,7 +239,8 @@ pub(crate) async fn offer(dormouse: &Dormouse, state: &StateArgs) -> Result<Opti
     let folder = state_folder(state.state_dir.as_deref())?;
     let Some(meant) = read(&state.network, Some(&folder))? else { return Ok(None) };
     let outside = meant.open(None, None).await?.outside;
-    dormouse.runtime().set_network(outside.clone(), Some(NetworkGrant::default()));
+    let has_rules = !outside.gate().settings().profiles.is_empty();
+    dormouse.runtime().set_network(outside.clone(), has_rules.then(NetworkGrant::default));
     Ok(Some(outside))
 }
 

@@ -1,5 +1,7 @@
 //! Where placeholders become values, and where nothing is sent.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::operator::Own;
 use crate::secrets::placeholder::Key;
@@ -8,7 +10,7 @@ use crate::secrets::{Source, Vault};
 const VALUE: &str = "the-real-value/1";
 
 struct Case {
-    vault: Vault,
+    vault: Arc<Vault>,
     placeholders: Vec<String>,
     host: Host,
     secure: bool,
@@ -28,7 +30,13 @@ impl Case {
             Secret::new("KEY", source, &["api.test".into()], places.as_deref(), Some("sk-{}")).unwrap();
         let vault = Vault::load(vec![secret], Key::new([7; 32]), Own::shared()).await.unwrap();
         let placeholders = vault.placeholders("ann");
-        Self { vault, placeholders, host: Host::parse("api.test").unwrap(), secure: true, granted: true }
+        Self {
+            vault: Arc::new(vault),
+            placeholders,
+            host: Host::parse("api.test").unwrap(),
+            secure: true,
+            granted: true,
+        }
     }
 
     /// The headers and the query as they leave; `@` stands for the placeholder.

@@ -1,12 +1,11 @@
 //! The values, as they are now, and what of them is looked for in answers.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use dormouse_core::{Error, Result};
-use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use crate::operator::Operator;
@@ -18,6 +17,8 @@ use crate::secrets::{Secret, Source};
 
 /// When a value that could not be read again is asked for the next time.
 const AGAIN: Duration = Duration::from_secs(30);
+/// How long a request waits for a value that is read again.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Earlier values of a secret that are still looked for in answers.
 const EARLIER: usize = 3;
 
@@ -36,6 +37,7 @@ impl Current {
 }
 
 /// A value, those before it, and until when it counts.
+#[derive(Clone)]
 struct Held {
     values: Vec<Value>,
     until: Option<Instant>,
@@ -50,6 +52,8 @@ pub(crate) struct Vault {
     /// Whether values are not read: nothing leaves.
     is_closed: bool,
     held: Mutex<Vec<Held>>,
+    /// Whose values are read again, one at a time.
+    reading: Arc<tokio::sync::Mutex<()>>,
     current: RwLock<(Arc<Current>, Option<Instant>)>,
 }
 
@@ -80,8 +84,9 @@ impl Vault {
         Ok(Self::of(key, operator, (secrets, held), true))
     }
 
-    /// Others in their place, all of them read now. Earlier values of those that have the same name are still looked for in answers. A
-    /// key that was read before the process confined itself, and cannot be read again, keeps its value.
+    /// Others in their place, read now. Earlier values of those that have the same name are still looked for in answers. What comes
+    /// from where it came from before, and cannot be read now, keeps its value, so that rules can be taken back while a source fails;
+    /// a command is not run for it.
     ///
     /// # Errors
     /// As [`Vault::load`].
@@ -89,19 +94,23 @@ impl Vault {
         if self.is_closed {
             return Self::closed(secrets, self.key.clone(), self.operator.clone());
         }
+        let before = self.lock().clone();
         let mut held = Vec::new();
-        let before = self.held.lock().await;
         for secret in &secrets {
-            let own = self.secrets.iter().zip(before.iter()).find(|(other, _)| other.name == secret.name);
-            let kept = own.filter(|(other, _)| {
-                matches!(secret.source, Source::Keyring { ttl: None, .. }) && other.source == secret.source
-            });
-            let mut new = match (read(secret, &*self.operator).await, kept) {
-                (Err(error), Some((_, kept))) => {
-                    tracing::warn!(%error, "a key keeps the value that it had");
-                    Held { values: kept.values.clone(), until: None }
-                }
-                (read, _) => read?,
+            let own = self.secrets.iter().zip(&before).find(|(other, _)| other.name == secret.name);
+            let kept = own.filter(|(other, _)| other.source == secret.source).map(|(_, kept)| kept);
+            let mut new = match (&secret.source, kept) {
+                // It may take its time, and is asked when its value is needed and over.
+                (Source::Command { .. }, Some(kept)) => kept.clone(),
+                (source, kept) => match (read(secret, &*self.operator).await, kept) {
+                    (Err(error), Some(kept)) => {
+                        tracing::warn!(%error, "a secret cannot be read again and keeps the value that it had");
+                        let is_once = matches!(source, Source::Keyring { ttl: None, .. });
+                        let until = (!is_once).then(|| Instant::now() + AGAIN);
+                        Held { values: kept.values.clone(), until }
+                    }
+                    (read, _) => read?,
+                },
             };
             for earlier in own.map_or(&[][..], |(_, own)| &own.values) {
                 if !new.values.contains(earlier) {
@@ -121,7 +130,8 @@ impl Vault {
         is_closed: bool,
     ) -> Self {
         let current = RwLock::new((Arc::new(current(&held)), next(&held)));
-        Self { key, secrets, operator, is_closed, held: Mutex::new(held), current }
+        let reading = Arc::default();
+        Self { key, secrets, operator, is_closed, held: Mutex::new(held), reading, current }
     }
 
     /// What the operator said of them.
@@ -140,26 +150,39 @@ impl Vault {
     }
 
     fn read(&self) -> (Arc<Current>, Option<Instant>) {
-        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The values. Those whose time is over are read again; where that fails the earlier one goes on to count, and is asked for again
-    /// half a minute later.
-    pub(crate) async fn current(&self) -> Arc<Current> {
-        let is_over = |until: Option<Instant>| until.is_some_and(|until| until <= Instant::now());
+    /// half a minute later. One request waits for it, for at most [`PATIENCE`]; the others, and what comes until it is there, have the
+    /// earlier one.
+    pub(crate) async fn current(self: &Arc<Self>) -> Arc<Current> {
         let (now, until) = self.read();
         if !is_over(until) {
             return now;
         }
-        let mut held = self.held.lock().await;
-        // Another request may have read them meanwhile.
-        let (now, until) = self.read();
-        if !is_over(until) {
-            return now;
-        }
-        for (secret, held) in self.secrets.iter().zip(held.iter_mut()).filter(|(_, held)| is_over(held.until))
-        {
-            let ttl = match secret.source.read(&*self.operator).await {
+        let Ok(alone) = self.reading.clone().try_lock_owned() else { return now };
+        let vault = self.clone();
+        let reading = tokio::spawn(async move {
+            vault.read_again().await;
+            drop(alone);
+        });
+        let _ = tokio::time::timeout(PATIENCE, reading).await;
+        self.now()
+    }
+
+    /// Reads those whose time is over.
+    async fn read_again(&self) {
+        let due: Vec<usize> = {
+            let held = self.lock();
+            (0..held.len()).filter(|number| is_over(held[*number].until)).collect()
+        };
+        let read = due.into_iter().map(|number| async move {
+            let secret = &self.secrets[number];
+            let told = secret.source.read(&*self.operator).await;
+            let mut all = self.lock();
+            let held = &mut all[number];
+            let ttl = match told {
                 Ok(value) => {
                     held.values.retain(|earlier| *earlier != value);
                     held.values.insert(0, value);
@@ -172,12 +195,19 @@ impl Vault {
                 }
             };
             held.until = Some(Instant::now() + ttl);
-        }
-        let new = (Arc::new(current(&held)), next(&held));
-        let now = new.0.clone();
-        *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = new;
-        now
+            let new = (Arc::new(current(&all)), next(&all));
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+        });
+        futures::future::join_all(read).await;
     }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_over(until: Option<Instant>) -> bool {
+    until.is_some_and(|until| until <= Instant::now())
 }
 
 /// Reads the value of a secret.
@@ -329,7 +359,7 @@ mod tests {
         write("first-value");
         let source = Source::File { path: path.clone(), ttl: Some(Duration::ZERO) };
         let secret = Secret::new("KEY", source, &["a.test".into()], None, None).unwrap();
-        let vault = Vault::load(vec![secret], Key::new([1; 32]), Own::shared()).await.unwrap();
+        let vault = Arc::new(Vault::load(vec![secret], Key::new([1; 32]), Own::shared()).await.unwrap());
         assert_eq!(vault.current().await.value(0).bytes(), b"first-value");
         write("second-value");
         let current = vault.current().await;
@@ -351,5 +381,41 @@ mod tests {
             let error = Vault::load(vec![secret], Key::new([1; 32]), Own::shared()).await.err().unwrap();
             assert!(error.message().starts_with("secret.KEY: ") && !error.message().contains("tiny"));
         }
+    }
+
+    #[tokio::test]
+    async fn net_37_a_source_that_hangs_or_is_gone_holds_up_neither_requests_nor_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mark, path) = (folder.path().join("mark"), folder.path().join("key"));
+        let write = |path: &std::path::Path| {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::write(path, "value-of-a-file").unwrap();
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        write(&path);
+        let script =
+            format!("test -e '{0}' && exec sleep 100; touch '{0}'; echo value-of-a-command", mark.display());
+        let arguments = ["sh", "-c", &script].map(str::to_owned).to_vec();
+        let hosts = ["a.test".to_owned()];
+        let new = |name: &str, source| Secret::new(name, source, &hosts, None, None).unwrap();
+        let command = new("COMMAND", Source::Command { arguments, ttl: Duration::from_millis(1) });
+        let file = new("FILE", Source::File { path: path.clone(), ttl: None });
+        let secrets = vec![command, file];
+        let vault = Arc::new(Vault::load(secrets.clone(), Key::new([1; 32]), Own::shared()).await.unwrap());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let begun = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(vault.current().await.value(0).bytes(), b"value-of-a-command");
+        }
+        // One of them has waited for a moment.
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        std::fs::remove_file(&path).unwrap();
+        let begun = Instant::now();
+        let renewed = Arc::new(vault.renewed(secrets.clone()).await.unwrap());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert_eq!(renewed.now().value(1).bytes(), b"value-of-a-file");
+        // Another source that has no value is an error, as at the start.
+        let other = new("FILE", Source::File { path: folder.path().join("other"), ttl: None });
+        assert!(vault.renewed(vec![secrets[0].clone(), other]).await.is_err());
     }
 }

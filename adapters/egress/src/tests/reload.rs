@@ -172,7 +172,8 @@ async fn net_31_and_net_37_settings_with_an_error_change_nothing() {
     let url = format!("https://a.test:{}/", server.port);
     let token = format!("Bearer {}", way.environment()[0].1);
     ask(&door, get(&url, &[("authorization", &token)])).await.unwrap();
-    let error = setup.reload(Some(&authority), "tiny", &format!("[profile.p]\n{SECRET}")).await.unwrap_err();
+    let other = SECRET.replace("\"key\"", "\"other\"");
+    let error = setup.reload(Some(&authority), "tiny", &format!("[profile.p]\n{other}")).await.unwrap_err();
     assert!(error.message().starts_with("secret.KEY: ") && !error.message().contains("tiny"), "{error}");
     ask(&door, get(&url, &[("authorization", &token)])).await.unwrap();
     assert!(server.last().contains("Bearer first-value\n"));
