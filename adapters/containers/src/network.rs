@@ -1,6 +1,6 @@
 //! The network of a container's runs: its programs are told of a proxy by variables that clients know, and the proxy is the gate's.
 //!
-//! Owns: when there is a way to the proxy, and the variables. Does not own: the way ([`Container::reach`](crate::Container::reach)), nor
+//! Owns: when there is a way to the proxy, and the variables. Does not own: the way ([`Container::reach`]), nor
 //! what the proxy lets through ([`dormouse_core::network`]).
 //!
 //! The way is made when the first run with a network begins, and lasts as long as its container. Nothing in a request says which run it

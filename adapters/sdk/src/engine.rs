@@ -44,7 +44,7 @@ impl Engine {
             .max_blocking_threads(dormouse.capacity().blocking_threads(calls))
             .build()
             .map_err(|error| Error::internal("no threads can be started", error))?;
-        if let Some(outside) = threads.block_on(network::open(options))? {
+        if let Some(outside) = network::open(options, &threads)? {
             dormouse.runtime().set_network(outside, None);
         }
         if let Some(sandboxes) = dormouse.runtime().sandboxes() {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use dormouse::{Error, Result};
+use dormouse::{Error, ErrorCode, Result};
 use dormouse_egress::{Audit, Gate, Options as Gated, Outside, Settings, file, flags, kept_key};
+use tokio::runtime::Runtime;
 
 use crate::Options;
 
@@ -16,7 +17,7 @@ const KEY: &str = "network.key";
 ///
 /// # Errors
 /// As [`file::read`], [`flags`], [`Gate::open`] and [`Audit::file`]; `args_invalid` for secrets or an audit without rules.
-pub(crate) async fn open(options: &Options) -> Result<Option<Arc<Outside>>> {
+pub(crate) fn open(options: &Options, threads: &Runtime) -> Result<Option<Arc<Outside>>> {
     let Options { network, allow_net, secrets, network_audit, state, .. } = options;
     if network.is_none() && allow_net.is_empty() {
         let idle = [("secrets", !secrets.is_empty()), ("network_audit", network_audit.is_some())];
@@ -47,7 +48,9 @@ pub(crate) async fn open(options: &Options) -> Result<Option<Arc<Outside>>> {
         (None, None) => Audit::none(),
     };
     let key = state.as_deref().map(|folder| kept_key(&folder.join(KEY))).transpose()?;
-    let gate =
-        Gate::open(Gated { settings, names: None, audit, key, cassette: None, operator: None }).await?;
+    let opening = Gate::open(Gated { settings, names: None, audit, key, cassette: None, operator: None });
+    // An engine can be made within a call of another one, whose thread may not wait for a runtime.
+    let opened = std::thread::scope(|scope| scope.spawn(|| threads.block_on(opening)).join());
+    let gate = opened.map_err(|_| Error::new(ErrorCode::Internal, "the network cannot be opened"))??;
     Ok(Some(Arc::new(Outside::new(gate))))
 }
