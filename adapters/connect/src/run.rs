@@ -102,8 +102,10 @@ impl Run {
             Ok(Err(error)) => {
                 let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 let told = format!("`{name}`: {}{hint}", error.message());
-                let is_refused =
-                    matches!(error.code(), ErrorCode::NotFound | ErrorCode::ArgsInvalid | ErrorCode::Busy);
+                let is_refused = matches!(
+                    error.code(),
+                    ErrorCode::NotFound | ErrorCode::ArgsInvalid | ErrorCode::Busy | ErrorCode::NetworkDenied
+                );
                 Err(if is_refused || held.endpoint.is_open() { told } else { format!("{told}; {unknown}") })
             }
             Err(_) => {

@@ -1,8 +1,5 @@
 //! Connections that are taken in a container, and carried together over two streams: what is written here the host reads.
-//!
-//! A frame is a kind (1 byte), the connection's number (4) and a length or an amount (4), both with the highest byte first; behind
-//! [`DATA`] come as many bytes. Each side sends no more of a connection than the other has room for: [`WINDOW`] at first, and what
-//! [`CREDIT`] adds. The host's half is `src/carried.rs`.
+//! The frames are described in [`frames`](crate::frames); the host's half is `src/carried.rs`.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
@@ -12,23 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The port is taken. The first frame.
-const READY: u8 = 0;
-/// A connection begins. From here alone.
-const OPEN: u8 = 1;
-/// Bytes of one.
-const DATA: u8 = 2;
-/// Nothing more comes from this side.
-const END: u8 = 3;
-/// Room for more bytes.
-const CREDIT: u8 = 4;
-/// The connection is over.
-const RESET: u8 = 5;
+use crate::frames::{CREDIT, DATA, END, OPEN, PIECE, READY, RESET, WINDOW};
 
-/// Bytes of a connection that may be under way.
-const WINDOW: usize = 128 << 10;
-/// Bytes that are carried at once.
-const PIECE: usize = 16 << 10;
 /// Connections at one time; more wait to be taken.
 const CONNECTIONS: usize = 64;
 /// The stack of a thread, in bytes.

@@ -4,6 +4,7 @@
 //!   One connection, one program.
 //! - `relay gate PORT` takes connections on that port of the loopback, and carries all of them over its two streams ([`gate`]).
 
+mod frames;
 mod gate;
 
 use std::io::{self, Read, Write};

@@ -1,6 +1,6 @@
 //! Connections that a program of ours takes in a container, and carries together over its two streams.
 //!
-//! Owns: the host's half of what `relay/gate.rs` says, where the frames are described. What that program says is bounded and checked:
+//! Owns: the host's half of what `relay/gate.rs` says; the frames are described in [`frames`](crate::frames). What that program says is bounded and checked:
 //! what does not fit ends all connections. Does not own: the program, nor what is said in a connection.
 
 use std::collections::HashMap;
@@ -16,17 +16,8 @@ use tokio::io::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-const READY: u8 = 0;
-const OPEN: u8 = 1;
-const DATA: u8 = 2;
-const END: u8 = 3;
-const CREDIT: u8 = 4;
-const RESET: u8 = 5;
+use crate::frames::{CREDIT, DATA, END, OPEN, PIECE, READY, RESET, WINDOW};
 
-/// Bytes of a connection that may be under way, in each direction.
-const WINDOW: usize = 128 << 10;
-/// Bytes that are carried at once.
-const PIECE: usize = 16 << 10;
 /// Connections at one time: twice as many as the program takes, since one that it is done with may still end here.
 const CONNECTIONS: usize = 128;
 /// Frames that wait to be written.

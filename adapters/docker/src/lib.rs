@@ -21,6 +21,8 @@ mod dial;
 mod engine;
 mod exec;
 mod fault;
+#[path = "../relay/frames.rs"]
+mod frames;
 mod gate;
 mod image;
 mod memory;

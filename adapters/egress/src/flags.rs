@@ -2,8 +2,45 @@
 
 use dormouse_core::{Error, Result};
 
+use crate::file::Settings;
 use crate::policy::{Rule, WantedRule, rule};
 use crate::secrets::{Secret, Source, is_key};
+
+/// What short forms name besides a file.
+#[derive(Clone, Debug, Default)]
+pub struct Short {
+    rules: Vec<Rule>,
+    secrets: Vec<Secret>,
+}
+
+impl Short {
+    /// Reads them all.
+    ///
+    /// # Errors
+    /// As [`allow_net`] and [`secret`].
+    pub fn read(allow_net: &[String], secrets: &[String]) -> Result<Self> {
+        let rules = allow_net.iter().map(|text| self::allow_net(text));
+        let secrets = secrets.iter().map(|text| secret(text));
+        Ok(Self { rules: rules.collect::<Result<_>>()?, secrets: secrets.collect::<Result<_>>()? })
+    }
+
+    /// A file's settings, and these.
+    ///
+    /// # Errors
+    /// As [`Settings::allow`] and [`Settings::keep`].
+    pub fn added_to(&self, mut settings: Settings) -> Result<Settings> {
+        if !self.rules.is_empty() {
+            settings.allow(self.rules.clone())?;
+        }
+        self.secrets.iter().try_for_each(|secret| settings.keep(secret.clone()))?;
+        Ok(settings)
+    }
+
+    /// The secrets.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+}
 
 /// Reads `HOST[:PORT]`: https, all methods and paths. IPv6 stands in brackets.
 ///

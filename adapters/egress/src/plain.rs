@@ -1,15 +1,15 @@
-//! A guest's stream of bytes, on which no greeting passes: the server behind it would get a line that was meant for the gate.
+//! What a guest sends on a stream of bytes, on which no greeting passes: the server behind it would get a line that was meant for the gate.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// What a greeting begins with. A TLS handshake of a guest's own has a version in the second place.
 const GREETING: [u8; 2] = *b"\x16{";
 
-/// The stream. One that begins with a greeting breaks.
+/// The guest's half of the stream. One that begins with a greeting breaks.
 pub(crate) struct Plain<S> {
     inner: S,
     /// How many of the bytes that were read so far are a greeting's; none when it can be none any more.
@@ -56,19 +56,5 @@ impl<S: AsyncRead + Unpin> AsyncRead for Plain<S> {
             return Poll::Ready(Ok(()));
         }
         Poll::Ready(Err(io::Error::from(io::ErrorKind::InvalidData)))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Plain<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
     }
 }

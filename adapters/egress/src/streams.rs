@@ -234,7 +234,8 @@ impl Opened {
 
     /// Carries bytes in both directions.
     async fn carry(&self, stream: impl AsyncRead + AsyncWrite + Unpin, place: &Place) -> Result<(), Refusal> {
-        let mut stream = Plain::new(stream);
+        let (reader, writer) = tokio::io::split(stream);
+        let mut stream = tokio::io::join(Plain::new(reader), writer);
         let mut note = Note::new(&self.door, &self.target, "", "");
         note.rule = Some(self.rule.clone());
         let carried = async {
@@ -246,7 +247,7 @@ impl Opened {
             carry(&self.door, &mut note, (place, false), &mut stream, server, None).await
         };
         let mut carried = carried.await;
-        if stream.is_greeted() {
+        if stream.reader().is_greeted() {
             let refusal = Refusal::new(
                 Reason::Protocol,
                 format!(

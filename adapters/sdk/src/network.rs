@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use dormouse::{Error, ErrorCode, Result};
-use dormouse_egress::{Audit, Gate, Options as Gated, Outside, Settings, file, flags, kept_key};
+use dormouse_egress::flags::Short;
+use dormouse_egress::{Audit, Gate, Options as Gated, Outside, Settings, file, kept_key};
 use tokio::runtime::Runtime;
 
 use crate::Options;
@@ -16,7 +17,7 @@ const KEY: &str = "network.key";
 /// Opens what the options name. None: no network.
 ///
 /// # Errors
-/// As [`file::read`], [`flags`], [`Gate::open`] and [`Audit::file`]; `args_invalid` for secrets or an audit without rules.
+/// As [`file::read`], [`Short`], [`Gate::open`] and [`Audit::file`]; `args_invalid` for secrets or an audit without rules.
 pub(crate) fn open(options: &Options, threads: &Runtime) -> Result<Option<Arc<Outside>>> {
     let Options { network, allow_net, secrets, network_audit, state, .. } = options;
     if network.is_none() && allow_net.is_empty() {
@@ -27,17 +28,11 @@ pub(crate) fn open(options: &Options, threads: &Runtime) -> Result<Option<Arc<Ou
                 .with_hint("name what may be reached with `allow_net` or `network`")),
         };
     }
-    let mut settings = match network {
+    let settings = match network {
         Some(path) => file::read(path)?,
         None => Settings::default(),
     };
-    let rules = allow_net.iter().map(|text| flags::allow_net(text)).collect::<Result<Vec<_>>>()?;
-    if !rules.is_empty() {
-        settings.allow(rules)?;
-    }
-    for text in secrets {
-        settings.keep(flags::secret(text)?)?;
-    }
+    let settings = Short::read(allow_net, secrets)?.added_to(settings)?;
     if let Some(folder) = state {
         // What opens the files says what is wrong with their folder.
         let _ = std::fs::create_dir_all(folder);

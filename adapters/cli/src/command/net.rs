@@ -50,14 +50,11 @@ fn check(arguments: &NetCheckArgs) -> Result<u8, Failure> {
 }
 
 fn verdict(arguments: &NetCheckArgs) -> Result<Verdict> {
-    let mut settings = match &arguments.network {
+    let settings = match &arguments.network {
         Some(path) => file::read(path)?,
         None => Settings::default(),
     };
-    let rules = arguments.allow_net.iter().map(|text| flags::allow_net(text)).collect::<Result<Vec<_>>>()?;
-    if !rules.is_empty() {
-        settings.allow(rules)?;
-    }
+    let settings = Short::read(&arguments.allow_net, &[])?.added_to(settings)?;
     settings.check(&arguments.profile, &arguments.method, &arguments.url)
 }
 

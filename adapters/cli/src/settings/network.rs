@@ -9,11 +9,9 @@ use std::time::Duration;
 use dormouse::network::NetworkGrant;
 use dormouse::sandbox::Owner;
 use dormouse::{CommandRequest, Dormouse, Error, Resolve, Result, RunContext};
-use dormouse_egress::policy::Rule;
+use dormouse_egress::flags::Short;
 use dormouse_egress::secrets::{Secret, Source};
-use dormouse_egress::{
-    Audit, Cassette, Gate, Operator, Options, Outside, Own, Settings, Watched, flags, kept_key,
-};
+use dormouse_egress::{Audit, Cassette, Gate, Operator, Options, Outside, Own, Settings, Watched, kept_key};
 use dormouse_sources::Program;
 
 use super::state_folder;
@@ -38,29 +36,6 @@ pub(crate) struct Meant {
     short: Short,
 }
 
-/// What the short forms name besides the file.
-struct Short {
-    rules: Vec<Rule>,
-    secrets: Vec<Secret>,
-}
-
-impl Short {
-    fn read(arguments: &NetworkArgs) -> Result<Self> {
-        let rules = arguments.allow_net.iter().map(|text| flags::allow_net(text));
-        let secrets = arguments.secret.iter().map(|text| flags::secret(text));
-        Ok(Self { rules: rules.collect::<Result<_>>()?, secrets: secrets.collect::<Result<_>>()? })
-    }
-
-    /// A file's settings, and these.
-    fn added_to(&self, mut settings: Settings) -> Result<Settings> {
-        if !self.rules.is_empty() {
-            settings.allow(self.rules.clone())?;
-        }
-        self.secrets.iter().try_for_each(|secret| settings.keep(secret.clone()))?;
-        Ok(settings)
-    }
-}
-
 fn without_rules(option: &str) -> Error {
     Error::args_invalid(format!("`{option}` has no effect without a network"))
         .with_hint("name what may be reached with --allow-net HOST or --network FILE")
@@ -69,7 +44,7 @@ fn without_rules(option: &str) -> Error {
 /// What options name, without secrets' values; `state`: the folder that sandboxes are kept in, if they are. None: no network.
 ///
 /// # Errors
-/// As [`Watched::open`], [`flags`] and [`Cassette`]; `args_invalid` for options without rules; `internal` when there is no place for
+/// As [`Watched::open`], [`Short`] and [`Cassette`]; `args_invalid` for options without rules; `internal` when there is no place for
 /// the audit.
 pub(crate) fn read(arguments: &NetworkArgs, state: Option<&Path>) -> Result<Option<Meant>> {
     let NetworkArgs { allow_net, network, secret, network_audit, network_record, network_replay } = arguments;
@@ -89,7 +64,7 @@ pub(crate) fn read(arguments: &NetworkArgs, state: Option<&Path>) -> Result<Opti
         Some(path) => Watched::open(path).map(|(settings, watched)| (settings, Some(watched)))?,
         None => (Settings::default(), None),
     };
-    let short = Short::read(arguments)?;
+    let short = Short::read(allow_net, secret)?;
     let settings = short.added_to(settings)?;
     let cassette = match (network_record, network_replay) {
         (Some(path), _) => Some(Cassette::record(path)?),
@@ -112,7 +87,7 @@ impl Meant {
             Source::File { path, .. } => Some(path.clone()),
             _ => None,
         };
-        let of_short = self.short.secrets.iter().filter_map(file);
+        let of_short = self.short.secrets().iter().filter_map(file);
         let file = self.watched.iter().map(|watched| watched.path().to_owned());
         self.settings.files().iter().cloned().chain(of_short).chain(file).collect()
     }

@@ -274,7 +274,9 @@ fn refused(problem: &Problem, place: Option<String>, whom: &str) -> Error {
         }
         Trouble::Untrusted => failed("is not trusted")
             .with_hint("name the certificate of its authority as `trust` in the file of --network"),
-        Trouble::Denied => failed("was not asked"),
+        Trouble::Denied => {
+            Error::new(ErrorCode::NetworkDenied, format!("{whom}{place} was not asked: {}", problem.text))
+        }
         _ => failed("broke the connection"),
     }
 }
