@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::BufReader;
 
 use dormouse::{Error, ErrorCode, Result};
-use dormouse_egress::{Filter, Learned, Settings, Verdict, file, flags};
+use dormouse_egress::flags::Short;
+use dormouse_egress::{Filter, Learned, Settings, Verdict, file};
 
 use crate::args::{NetCheckArgs, NetCommand, NetLearnArgs};
 use crate::exit::Failure;
