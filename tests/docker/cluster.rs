@@ -46,7 +46,7 @@ impl Cluster {
                     store.groups.insert(group.into(), "v1beta1".into());
                 }
                 drop(store);
-                pools::run(&server, POOL, (POOL, pools::template(POOL, FULL)), WAITING);
+                pools::run(&server, POOL, (POOL, pools::gated_template(POOL, FULL)), WAITING);
             }
             server
         });

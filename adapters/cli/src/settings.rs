@@ -140,7 +140,9 @@ pub(crate) fn builder(place: &PlaceArgs) -> Result<Builder> {
 pub(crate) fn kept(place: &PlaceArgs, state: &StateArgs) -> Result<Dormouse> {
     let Given { grants, policy, .. } = given(&state.given)?;
     let folder = state_folder(state.state_dir.as_deref())?;
-    let cluster = kubernetes::settings(&state.docker)?;
+    // Whoever gives a command is the operator: all of its sandboxes have the network that the command names.
+    let cluster = kubernetes::settings(&state.docker)?
+        .map(|cluster| dormouse_kubernetes::Settings { gate: state.network.is_named(), ..cluster });
     let rules = quota::rules(docker::rules(&state.docker, cluster.as_ref()), &state.quota)?;
     let rules = image::rules(rules, &state.image)?;
     let rules = given::rules(rules, &policy, given::offered(&grants));

@@ -14,17 +14,20 @@
 //! | a `/workspace` that outlives its containers | [`volume`] (what is known of it), [`lasting`] (when it is relied on) |
 //! | a save | [`saving`] (what is done), [`listing`] (what there is), [`merge`] (what of it is new) |
 //! | what is lost | [`lost`] (variables, and that an answer says so), [`ended`] (a container that ends under a command) |
-//! | the network of its runs | [`network`] (a way to a proxy, and the variables that say so) |
+//! | the network of its runs | [`network`] (a way to a proxy, and the variables that say so), [`relay`] (the program that leads there), [`carried`] (the connections that it takes) |
 //! | the runtime's port | [`machine`], [`commands`] |
 
 mod archive;
 mod background;
+mod carried;
 mod commands;
 mod counter;
 mod dress;
 mod ended;
 pub mod exec;
 mod files;
+#[path = "../relay/frames.rs"]
+mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod identity;
@@ -43,6 +46,7 @@ mod patience;
 mod port;
 pub mod program;
 pub mod pulse;
+pub mod relay;
 mod running;
 mod saving;
 mod snapshot;

@@ -16,6 +16,7 @@ use bollard::models::{
     MountBindOptions, MountBindOptionsPropagationEnum, MountTmpfsOptions, MountType, MountVolumeOptions,
     MountVolumeOptionsDriverConfig,
 };
+use dormouse_containers::relay::TOLD;
 use dormouse_containers::{TMP, WORKSPACE};
 use dormouse_core::Access;
 use dormouse_core::sandbox::SandboxSpec;
@@ -30,9 +31,7 @@ const BYTES_A_NAME: u64 = 2_048;
 const SHARED: u64 = 16 << 20;
 /// Bytes of the memory limit that no file can take, at most a quarter of it.
 const PROGRAMS: u64 = 32 << 20;
-/// Where a container finds what it is told of its network: root writes there, the sandbox reads.
-pub(crate) const TOLD: &str = "/run/dormouse";
-/// What that folder is mounted as; nothing lies there without a network.
+/// What [`TOLD`] is mounted as: root writes there, the sandbox reads. Nothing lies there without a network.
 const TOLD_OPTIONS: &str = "size=2m,nr_inodes=16,mode=0755,noexec,nosuid,nodev";
 /// Keeps a container running. Which of the two there is depends on the image.
 const KEEP: &str = "sleep infinity || tail -f /dev/null";

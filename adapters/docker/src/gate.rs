@@ -1,15 +1,14 @@
 //! The way of a sandbox's programs to its proxy: a container beside the sandbox's own, in the same network, which has nothing but its
 //! loopback. A program of ours takes connections there, and carries them over its standard streams to this process.
 //!
-//! Owns: that container, its image, and what the sandbox's container is told. Does not own: the frames ([`crate::carried`]), nor what
-//! goes through the proxy.
+//! Owns: that container, its image, and what the sandbox's container is told. Does not own: the program, nor what goes through the
+//! proxy.
 //!
 //! Whoever connects there is in the sandbox, and nobody else is: there is no socket on the host, and nothing that has to be known. The
 //! sandbox sees neither the program nor its streams. When this process ends so do the streams, and with them the program.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bollard::container::LogOutput;
 use bollard::models::{ContainerCreateBody, HealthConfig, HostConfig};
@@ -18,22 +17,20 @@ use bollard::query_parameters::{
 };
 use bytes::Bytes;
 use dormouse_containers::program::Exec;
+use dormouse_containers::relay::{Carrying, PORT, PROGRAM, argv, authorities, url};
 use dormouse_containers::{Reached, USER, Way, random};
 use dormouse_core::network::Proxy;
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::StreamExt as _;
 use tokio::io::AsyncWriteExt as _;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_util::io::StreamReader;
 
-use crate::config::{TOLD, hardened, signed};
+use crate::config::{hardened, signed};
 use crate::fault::{is_missing, slow, unavailable, wrong};
 use crate::shared::{Shared, Unborn};
-use crate::{carried, exec, relay};
+use crate::{exec, relay};
 
-/// Where the sandbox's programs find the proxy.
-const PORT: u16 = 3128;
 /// The image of these containers, besides its tag.
 const IMAGE: &str = "dormouse-relay";
 /// Bytes of memory of one.
@@ -51,19 +48,17 @@ const RUNTIME: &str = "runc";
 struct Beside {
     shared: Arc<Shared>,
     id: String,
-    carrying: AbortHandle,
-    over: Arc<AtomicBool>,
+    carrying: Carrying,
 }
 
 impl Way for Beside {
     fn is_open(&self) -> bool {
-        !self.over.load(Ordering::Acquire)
+        self.carrying.is_open()
     }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        self.carrying.abort();
         self.shared.remove(self.id.clone());
     }
 }
@@ -82,7 +77,7 @@ pub(crate) fn can_be(shared: &Shared) -> Result<()> {
             "leave `network` out, or have the operator use the engine's own runtime",
         );
     }
-    if relay::PROGRAM.is_empty() {
+    if PROGRAM.is_empty() {
         return refuse("a container cannot reach the gate here", "run this on Linux, or leave `network` out");
     }
     Ok(())
@@ -100,7 +95,7 @@ pub(crate) async fn open(shared: &Arc<Shared>, container: &str, proxy: Arc<dyn P
 
 async fn create(shared: Arc<Shared>, container: String, proxy: Arc<dyn Proxy>) -> Result<Reached> {
     let image = image(&shared).await?;
-    let authorities = format!("{TOLD}/ca.pem");
+    let authorities = authorities();
     tell(&shared, &container, &authorities, proxy.authorities()).await?;
     let docker = shared.engine.docker().await?;
     let name = format!("dormouse-{}", random()?);
@@ -125,10 +120,11 @@ async fn create(shared: Arc<Shared>, container: String, proxy: Arc<dyn Proxy>) -
         };
         std::future::ready(piece)
     });
-    let mut output = StreamReader::new(Box::pin(output));
     let within = shared.settings.answer_within;
-    match timeout(within, carried::ready(&mut output)).await {
-        Ok(Ok(())) => {}
+    let output = StreamReader::new(Box::pin(output));
+    let begun = Carrying::begin(output, attached.input, proxy, created.id.clone());
+    let carrying = match timeout(within, begun).await {
+        Ok(Ok(carrying)) => carrying,
         Ok(Err(error)) => {
             let told =
                 format!("the way to the gate cannot be made: port {PORT} of the container may be taken");
@@ -137,28 +133,19 @@ async fn create(shared: Arc<Shared>, container: String, proxy: Arc<dyn Proxy>) -
                 .with_source(error));
         }
         Err(_) => return Err(slow("start a relay", within)),
-    }
-    let over = Arc::new(AtomicBool::new(false));
-    let (ended, id) = (over.clone(), created.id.clone());
-    let carrying = tokio::spawn(async move {
-        let serve: carried::Serve = Arc::new(move |stream| proxy.serve(stream));
-        if let Err(error) = carried::carry(output, attached.input, serve).await {
-            tracing::debug!(container = id, %error, "a relay has ended");
-        }
-        ended.store(true, Ordering::Release);
-    });
+    };
     guard.born();
-    let way = Beside { shared, id: created.id, carrying: carrying.abort_handle(), over };
-    Ok(Reached { url: format!("http://127.0.0.1:{PORT}"), authorities, way: Box::new(way) })
+    let way = Beside { shared, id: created.id, carrying };
+    Ok(Reached { url: url(), authorities, way: Box::new(way) })
 }
 
 /// The request that creates a relay.
 fn body(shared: &Shared, image: String, container: &str) -> ContainerCreateBody {
-    let argv = [&format!("/{}", relay::NAME), "gate", &PORT.to_string()].map(str::to_owned);
+    let argv = argv(&format!("/{}", relay::NAME));
     ContainerCreateBody {
         image: Some(image),
         user: Some(USER.into()),
-        entrypoint: Some(argv.into()),
+        entrypoint: Some(argv),
         cmd: Some(Vec::new()),
         attach_stdin: Some(true),
         attach_stdout: Some(true),
@@ -205,7 +192,7 @@ async fn tell(shared: &Arc<Shared>, container: &str, file: &str, authorities: &s
 
 /// The image, which is made of the program alone where the engine does not have it.
 async fn image(shared: &Shared) -> Result<String> {
-    let tag = tag(relay::PROGRAM);
+    let tag = tag(PROGRAM);
     let name = format!("{IMAGE}:{tag}");
     let _alone = shared.relays.lock().await;
     let docker = shared.engine.docker().await?;

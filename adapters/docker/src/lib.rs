@@ -9,20 +9,17 @@
 //! | the engine | [`engine`] (is it there, how long an answer may take), [`dial`] (a way to it through somebody else), [`reap`] (what is ours), [`thing`] (what is made and removed), [`watch`] (what ended by itself), [`fault`] (the words for what goes wrong), [`shared`] (all of these, for who needs them) |
 //! | a container | [`config`] (what one is created with), [`mod@container`] (one that runs), [`memory`] (its limit), [`pool`] (those that wait) |
 //! | in a container | [`exec`] (programs), [`transfer`] (archives) |
-//! | the network of a sandbox | [`gate`] (the container beside its own), [`carried`] (connections out of it) |
+//! | the network of a sandbox | [`gate`] (the container beside its own) |
 //! | the ports | [`port`] (the engine, for what is done in containers), [`provider`], [`programs`] (single commands of another provider) |
 //! | containers of others' servers | [`published`], [`begin`] (files that it has from the start), [`relay`] (the way to one without a network) |
 
 mod begin;
-mod carried;
 mod config;
 mod container;
 mod dial;
 mod engine;
 mod exec;
 mod fault;
-#[path = "../relay/frames.rs"]
-mod frames;
 mod gate;
 mod image;
 mod memory;

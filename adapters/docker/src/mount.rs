@@ -7,10 +7,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use dormouse_containers::relay::TOLD;
 use dormouse_core::sandbox::SpecMount;
 use dormouse_core::{Access, Error, ErrorCode, Result, keys};
 
-use crate::config::{Below, Bind, TOLD};
+use crate::config::{Below, Bind};
 use crate::shared::Shared;
 
 /// Folders of the host that no root makes mountable, nor what lies below them.

@@ -11,6 +11,7 @@ use bollard::models::Mount;
 use bollard::query_parameters::UploadToContainerOptionsBuilder;
 use dormouse_containers::exec::speak;
 use dormouse_containers::program::Exec;
+use dormouse_containers::relay::PROGRAM;
 use dormouse_core::{Error, ErrorCode, Result};
 use tokio::io::{AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,8 +22,6 @@ use crate::config::volume;
 use crate::exec;
 use crate::shared::Shared;
 
-/// What runs in the container, linked without shared libraries; empty where this host's system is not a container's.
-pub(crate) static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
 /// Where it lies there, and its name.
 const FOLDER: &str = "/.dormouse";
 pub(crate) const NAME: &str = "relay";

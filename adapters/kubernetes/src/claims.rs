@@ -14,12 +14,12 @@ use tokio::time::Instant;
 
 use crate::kinds::Kind;
 use crate::left::{self, Thing, Which};
-use crate::pod::{Made, RunningPod};
+use crate::pod::{Made, Own, RunningPod};
 use crate::shared::Shared;
 use crate::size::Vetted;
 use crate::state::{self, State, text};
 use crate::using::{ENDS_WITHIN, Use, ended, operate};
-use crate::{keep, manifest, vet};
+use crate::{gate, keep, manifest, vet};
 
 /// The annotation of a sandbox that names its pod, where that has another name.
 const POD: &str = "agents.x-k8s.io/pod-name";
@@ -38,6 +38,9 @@ pub(crate) async fn create(
 ) -> Result<RunningPod> {
     let vetted = vet::pool(shared, pool).await?;
     vetted.admit(spec)?;
+    if spec.network.is_some() && !vetted.has_gate {
+        return Err(gate::missing(pool));
+    }
     let keeps = vetted.keeps && shared.identity.lasts() && spec.warm_pool != WarmPool::Require;
     let of = of.filter(|_| keeps);
     if let Some((id, root)) = of {
@@ -76,7 +79,8 @@ async fn running(
     if let Some(used) = &mut made.used {
         used.sandbox = Some((sandbox, pod.clone()));
     }
-    let own = (pod, vetted.container.clone(), vetted.helped);
+    let (container, helped, has_gate) = (vetted.container.clone(), vetted.helped, vetted.has_gate);
+    let own = Own { pod, container, helped, has_gate };
     RunningPod::new(shared, made, own, (vetted.pool.clone(), vetted.memory)).await
 }
 

@@ -95,7 +95,8 @@ pub(crate) async fn steps(shared: &Shared) -> Vec<Step> {
                     Ok(vetted) => match vet::waiting(shared, pool).await {
                         Ok(waiting) => {
                             let kept = if vetted.keeps { "; its volumes are kept over a stop" } else { "" };
-                            Step::good(&name, format!("its template confines; {waiting} wait{kept}"))
+                            let ruled = if vetted.has_gate { "; it can have a network by rules" } else { "" };
+                            Step::good(&name, format!("its template confines; {waiting} wait{kept}{ruled}"))
                         }
                         Err(error) => Step::bad(&name, &error),
                     },

@@ -10,11 +10,11 @@ use dormouse_containers::{TMP, WORKSPACE};
 use dormouse_core::Result;
 use serde_json::{Map, Value as Json, json};
 
-use crate::helper;
 use crate::kinds::Kind;
 use crate::network::Block;
 use crate::settings::Settings;
 use crate::size::Size;
+use crate::{gate, helper};
 
 /// The container of a pod of ours.
 pub(crate) const CONTAINER: &str = "sandbox";
@@ -27,13 +27,14 @@ const NETWORK: &str = "dormouse.network";
 /// Bytes of a node's disk for what the runtime itself keeps of a pod.
 const OWN_DISK: u64 = 64 << 20;
 
-/// A pod. `volume`: the volume of its sandbox, which is there already; none: what it has at `/workspace` goes with it.
+/// A pod. `volume`: the volume of its sandbox, which is there already; none: what it has at `/workspace` goes with it. `has_gate`: whether
+/// rules let something out of it, which is another matter than the network of its image.
 pub(crate) fn pod(
     settings: &Settings,
     labels: &HashMap<String, String>,
     (name, image): (&str, &str),
     size: &Size,
-    volume: Option<&str>,
+    (volume, has_gate): (Option<&str>, bool),
 ) -> Json {
     let workspace = match (volume, &settings.storage_class) {
         (Some(volume), _) => json!({"name": "workspace", "persistentVolumeClaim": {"claimName": volume}}),
@@ -46,19 +47,7 @@ pub(crate) fn pod(
         }),
         (None, None) => in_memory("workspace", size.workspace),
     };
-    let requests = |limit: u64| limit.saturating_mul(settings.requests_percent.into()) / 100;
-    let resources = json!({
-        "limits": {
-            "cpu": format!("{}m", size.cpu_millis),
-            "memory": size.memory.to_string(),
-            "ephemeral-storage": OWN_DISK.to_string(),
-        },
-        "requests": {
-            "cpu": format!("{}m", requests(size.cpu_millis.into()).max(1)),
-            "memory": requests(size.memory).to_string(),
-            "ephemeral-storage": OWN_DISK.to_string(),
-        },
-    });
+    let resources = resources(settings, size.cpu_millis, size.memory);
     let network = settings.network_of(image);
     let mut labels = labels.clone();
     if let Some(network) = network {
@@ -81,6 +70,12 @@ pub(crate) fn pod(
         mounts.push(helper::mount());
         helper::container(image, &security, &resources)
     });
+    let gate = has_gate.then(|| {
+        volumes.push(gate::volume());
+        mounts.push(gate::mount());
+        let image = settings.helper_image.as_deref().unwrap_or(image);
+        gate::container(image, KEEP, &security, &self::resources(settings, gate::CPU_MILLIS, gate::MEMORY))
+    });
     let container = json!({
         "name": CONTAINER,
         "image": image,
@@ -91,6 +86,7 @@ pub(crate) fn pod(
         "securityContext": security,
         "volumeMounts": mounts,
     });
+    let containers: Vec<Json> = std::iter::once(container).chain(gate).collect();
     let mut spec = json!({
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
@@ -104,7 +100,7 @@ pub(crate) fn pod(
             "fsGroup": NOBODY,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [container],
+        "containers": containers,
         "volumes": volumes,
     });
     if let Some(fields) = spec.as_object_mut() {
@@ -122,6 +118,23 @@ pub(crate) fn pod(
         "kind": "Pod",
         "metadata": {"name": name, "labels": labels},
         "spec": spec,
+    })
+}
+
+/// What a container may use, and what of it is requested.
+fn resources(settings: &Settings, cpu_millis: u32, memory: u64) -> Json {
+    let requests = |limit: u64| limit.saturating_mul(settings.requests_percent.into()) / 100;
+    json!({
+        "limits": {
+            "cpu": format!("{cpu_millis}m"),
+            "memory": memory.to_string(),
+            "ephemeral-storage": OWN_DISK.to_string(),
+        },
+        "requests": {
+            "cpu": format!("{}m", requests(cpu_millis.into()).max(1)),
+            "memory": requests(memory).to_string(),
+            "ephemeral-storage": OWN_DISK.to_string(),
+        },
     })
 }
 
@@ -252,7 +265,8 @@ mod tests {
     fn made(settings: &Settings) -> Pod {
         let labels = HashMap::from([("dormouse.owner".to_owned(), "0f".to_owned())]);
         let size = Size { memory: 512 << 20, workspace: 256 << 20, tmp: 64 << 20, cpu_millis: 500 };
-        serde_json::from_value(pod(settings, &labels, ("dormouse-1", "tools:1"), &size, None)).unwrap()
+        serde_json::from_value(pod(settings, &labels, ("dormouse-1", "tools:1"), &size, (None, false)))
+            .unwrap()
     }
 
     /// KUB-01: a pod that could do more than it needs.
@@ -322,7 +336,7 @@ mod tests {
         let labels = HashMap::from([("dormouse.owner".to_owned(), "0f".to_owned())]);
         let size = Size { memory: 512 << 20, workspace: 256 << 20, tmp: 64 << 20, cpu_millis: 500 };
         let settings = Settings { storage_class: Some("fast".into()), ..Settings::default() };
-        let made = pod(&settings, &labels, ("dormouse-1", "tools:1"), &size, Some("dormouse-0f-1"));
+        let made = pod(&settings, &labels, ("dormouse-1", "tools:1"), &size, (Some("dormouse-0f-1"), false));
         let spec = serde_json::from_value::<Pod>(made).unwrap().spec.unwrap();
         let volumes = spec.volumes.unwrap();
         assert_eq!(volumes[0].persistent_volume_claim.clone().unwrap().claim_name, "dormouse-0f-1");

@@ -158,14 +158,22 @@ fn hint(why: &str) -> &'static str {
     }
 }
 
+/// What a pod is, for who runs something in it.
+pub(crate) struct Own {
+    /// Its name.
+    pub(crate) pod: String,
+    /// The container that is the sandbox's; none: the first.
+    pub(crate) container: Option<String>,
+    /// Whether that has the helper for images without a shell.
+    pub(crate) helped: bool,
+    /// Whether there is one beside it that leads to the gate.
+    pub(crate) has_gate: bool,
+}
+
 /// A pod in which a sandbox runs.
 pub(crate) struct RunningPod {
     pub(crate) shared: Arc<Shared>,
-    /// Its own name, and the container that is the sandbox's.
-    pub(crate) pod: String,
-    container: Option<String>,
-    /// Whether it has the helper for images without a shell.
-    helped: bool,
+    pub(crate) own: Own,
     /// What people call what it was made of.
     pub(crate) reference: String,
     pub(crate) memory: u64,
@@ -183,14 +191,12 @@ impl RunningPod {
     pub(crate) async fn new(
         shared: &Arc<Shared>,
         made: Made,
-        (pod, container, helped): (String, Option<String>, bool),
+        own: Own,
         (reference, memory): (String, u64),
     ) -> Result<Self> {
         let mut running = Self {
             shared: shared.clone(),
-            pod,
-            container,
-            helped,
+            own,
             reference,
             memory,
             tools: Arc::default(),
@@ -220,7 +226,7 @@ impl RunningPod {
     /// # Errors
     /// `provider_unavailable`.
     pub(crate) async fn start(&self, exec: Exec, input: bool) -> Result<Program> {
-        let at = (self.pod.as_str(), self.container.as_deref(), self.helped);
+        let at = (self.own.pod.as_str(), self.own.container.as_deref(), self.own.helped);
         crate::exec::program(&self.shared.cluster, at, &exec, input).await
     }
 
@@ -237,8 +243,9 @@ impl RunningPod {
             let usual = usual.map(|(name, value)| format!("{name}={value}"));
             exec.environment = usual.chain(exec.environment).collect();
         }
-        let (shared, pod, container) = (self.shared.clone(), self.pod.clone(), self.container.clone());
-        let helped = self.helped;
+        let (shared, pod, container) =
+            (self.shared.clone(), self.own.pod.clone(), self.own.container.clone());
+        let helped = self.own.helped;
         async move {
             crate::exec::program(&shared.cluster, (&pod, container.as_deref(), helped), &exec, input).await
         }
@@ -268,12 +275,12 @@ impl RunningPod {
     /// Asks the API server whether it has ended, before the watch says so. One that does not answer says nothing.
     pub(crate) async fn look(&self) {
         let Ok(api) = self.shared.cluster.of(Kind::Pod).await else { return };
-        let looked = self.shared.cluster.asked("look at a pod", api.get(&self.pod)).await;
+        let looked = self.shared.cluster.asked("look at a pod", api.get(&self.own.pod)).await;
         let why = match looked {
             Ok(Err(fault)) if is_missing(&fault) => Some("it is gone".to_owned()),
             Ok(Ok(pod)) => serde_json::to_value(&pod).ok().and_then(|pod| match state::of_pod(&pod) {
                 State::Ended(why) => Some(why),
-                _ => None,
+                _ => state::container_ended(&pod, Some(self.own.container.as_deref()?)),
             }),
             _ => None,
         };

@@ -8,7 +8,7 @@ use dormouse_core::sandbox::{SandboxId, SandboxSpec, WarmPool};
 use dormouse_core::{Error, ErrorCode, Result};
 
 use crate::kinds::Kind;
-use crate::pod::{Made, RunningPod};
+use crate::pod::{Made, Own, RunningPod};
 use crate::shared::Shared;
 use crate::size::Size;
 use crate::{keep, manifest, state, volumes};
@@ -36,7 +36,8 @@ pub(crate) async fn create(
         labels.insert(keep::SANDBOX.into(), id.to_string());
     }
     let volume = used.as_ref().map(|used| used.name());
-    let pod = manifest::pod(&shared.settings, &labels, (&name, image), &size, volume);
+    let has_gate = shared.settings.has_gate(image, spec);
+    let pod = manifest::pod(&shared.settings, &labels, (&name, image), &size, (volume, has_gate));
     let mut made = Made::create(shared, Kind::Pod, &name, pod, used).await?;
     if let Err(error) = made.ready(state::of_pod, image).await {
         if let Some(used) = &made.used {
@@ -45,6 +46,11 @@ pub(crate) async fn create(
         }
         return Err(error);
     }
-    let own = (name, Some(manifest::CONTAINER.to_owned()), shared.settings.helper_image.is_some());
+    let own = Own {
+        pod: name,
+        container: Some(manifest::CONTAINER.to_owned()),
+        helped: shared.settings.helper_image.is_some(),
+        has_gate,
+    };
     RunningPod::new(shared, made, own, (image.to_owned(), size.memory)).await
 }

@@ -7,7 +7,10 @@ use bytes::Bytes;
 use dormouse_containers::exec::{run_bounded, run_own};
 use dormouse_containers::program::{Exec, Program, Written};
 use dormouse_containers::volume::Volume;
-use dormouse_containers::{Archive, Background, Container, Engine, Held, Patience, Room, sweep_argv};
+use dormouse_containers::{
+    Archive, Background, Container, Engine, Held, Patience, Reached, Room, sweep_argv,
+};
+use dormouse_core::network::Proxy;
 use dormouse_core::sandbox::{ChunkId, SandboxId, SandboxSpec};
 use dormouse_core::{Error, ErrorCode, Result};
 use futures::FutureExt as _;
@@ -17,7 +20,7 @@ use crate::pod::RunningPod;
 use crate::settings::Mode;
 use crate::shared::Shared;
 use crate::size::room;
-use crate::{claims, pods, transfer};
+use crate::{claims, gate, pods, transfer};
 
 /// The session of what the pod's own main process started.
 const MAIN: u32 = 1;
@@ -150,5 +153,9 @@ impl Container for RunningPod {
 
     async fn get(&self, folder: &str) -> Result<Archive> {
         transfer::get(self, folder).await
+    }
+
+    async fn reach(&self, proxy: Arc<dyn Proxy>) -> Result<Reached> {
+        gate::open(self, proxy).await
     }
 }

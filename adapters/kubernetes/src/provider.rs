@@ -10,6 +10,7 @@ use dormouse_core::sandbox::{
 use dormouse_core::{Abilities, Error, ErrorCode, EvalRequest, GuestInfo, Outcome, Provider, Result};
 
 use crate::doctor::{self, Step};
+use crate::gate;
 use crate::keep;
 use crate::left;
 use crate::port::Kubernetes;
@@ -17,7 +18,7 @@ use crate::settings::{Mode, Settings};
 use crate::shared::Shared;
 use crate::size::Size;
 
-/// What this provider can do in a mode, where the operator allows no network. Names and processes are bounded by the cluster's own settings, not by a sandbox's.
+/// What this provider can do in a mode, where the operator gives no image or pool a network of the cluster. Names and processes are bounded by the cluster's own settings, not by a sandbox's.
 pub const fn abilities(mode: Mode) -> Abilities {
     Abilities {
         wall: "container",
@@ -26,7 +27,7 @@ pub const fn abilities(mode: Mode) -> Abilities {
         variables: "awake",
         include: &["both", "files"],
         images: "container",
-        network: "none",
+        network: "rules",
         memory: "sandbox",
         limits: &["timeout_ms", "memory_bytes", "output_bytes", "disk_bytes", "cpu_millis"],
         snippets: false,
@@ -102,8 +103,9 @@ impl Provider for KubernetesProvider {
 
     fn abilities(&self) -> Abilities {
         let settings = &self.shared.settings;
-        let network = if settings.network.is_some() { "outbound" } else { "none" };
-        Abilities { network, ..abilities(settings.mode) }
+        let usual = abilities(settings.mode);
+        let network = if settings.network.is_some() { "outbound" } else { usual.network };
+        Abilities { network, ..usual }
     }
 
     async fn ready(&self) -> Result<()> {
@@ -112,7 +114,10 @@ impl Provider for KubernetesProvider {
 
     fn check(&self, spec: &SandboxSpec) -> Result<()> {
         let settings = &self.shared.settings;
-        settings.meant(spec.image.as_deref())?;
+        let meant = settings.meant(spec.image.as_deref())?;
+        if spec.network.is_some() {
+            gate::can_be(settings, meant)?;
+        }
         let (asked, most) = (spec.cpu_millis, settings.cpu_millis);
         if !(10..=most).contains(&asked) {
             return Err(Error::args_invalid(format!("`cpu_millis` of {asked} is outside 10 to {most}"))

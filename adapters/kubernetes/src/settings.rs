@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dormouse_containers::Patience;
 use dormouse_core::limits::MIB;
+use dormouse_core::sandbox::SandboxSpec;
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use serde::Deserialize;
 
@@ -83,6 +84,9 @@ pub struct Settings {
     pub node_selector: BTreeMap<String, String>,
     /// The network that some sandboxes have. None: no sandbox has one.
     pub network: Option<Network>,
+    /// Whether rules let something out of each sandbox ([`dormouse_core::network`]), and not only of those that ask for it.
+    #[serde(skip)]
+    pub gate: bool,
     /// Pods: the runtime class, such as one of gVisor or Kata. None: the cluster's default.
     pub runtime_class: Option<String>,
     /// Pods: what of its limits a pod requests, in percent. Default 100; less overcommits nodes.
@@ -124,6 +128,7 @@ impl Default for Settings {
             storage_class: None,
             node_selector: BTreeMap::new(),
             network: None,
+            gate: false,
             runtime_class: None,
             requests_percent: 100,
             memory_bytes: 2 << 30,
@@ -256,6 +261,12 @@ impl Settings {
     /// The network of what is made of an image, or of a pool.
     pub(crate) fn network_of(&self, offered: &str) -> Option<&Network> {
         self.network.as_ref().filter(|network| network.of.iter().any(|one| one == offered))
+    }
+
+    /// Whether a pod for a sandbox like this has a container that leads to the gate. Where the image has a network of the cluster the
+    /// rules would be no wall.
+    pub(crate) fn has_gate(&self, offered: &str, spec: &SandboxSpec) -> bool {
+        (self.gate || spec.network.is_some()) && self.network_of(offered).is_none()
     }
 
     pub(crate) fn ready_within(&self) -> Duration {

@@ -48,6 +48,8 @@ pub(crate) struct Vetted {
     pub(crate) container: Option<String>,
     /// Whether it has the helper for images without a shell.
     pub(crate) helped: bool,
+    /// Whether there is one beside it that leads to the gate.
+    pub(crate) has_gate: bool,
     /// Its limits: bytes, and thousandths of a core.
     pub(crate) memory: u64,
     pub(crate) cpu_millis: u64,

@@ -88,16 +88,17 @@ pub(crate) fn of_pod(pod: &Json) -> State {
         return State::Ended(format!("{what} ({})", told(reason, message)));
     }
     if phase == "Failed" || phase == "Succeeded" {
-        let ended = pod.pointer("/status/containerStatuses/0/state/terminated");
-        let why = ended.map(|ended| {
-            told(text(ended, "/reason").unwrap_or_default(), text(ended, "/message").unwrap_or_default())
-        });
-        let why = if own == ("", "") { why.unwrap_or_default() } else { told(own.0, own.1) };
+        if own == ("", "") {
+            return State::Ended(container_ended(pod, None).unwrap_or_else(|| "it ended".into()));
+        }
         let what = if own.0 == "Evicted" { "it was evicted" } else { "it ended" };
-        return State::Ended(if why.is_empty() { what.to_owned() } else { format!("{what} ({why})") });
+        return State::Ended(format!("{what} ({})", told(own.0, own.1)));
     }
     if pod.pointer("/metadata/deletionTimestamp").is_some() {
         return State::Ended("somebody removes it".into());
+    }
+    if let Some(why) = container_ended(pod, Some(crate::manifest::CONTAINER)) {
+        return State::Ended(why);
     }
     let statuses = pod.pointer("/status/containerStatuses").and_then(Json::as_array);
     for waiting in statuses.into_iter().flatten().filter_map(|one| one.pointer("/state/waiting")) {
@@ -118,6 +119,15 @@ pub(crate) fn of_pod(pod: &Json) -> State {
             phase.to_owned()
         }),
     }
+}
+
+/// How a container of a pod has ended, if it has: where another one goes on, the pod does. `name` none: the first that its status names.
+pub(crate) fn container_ended(pod: &Json, name: Option<&str>) -> Option<String> {
+    let all = pod.pointer("/status/containerStatuses")?.as_array()?;
+    let own = all.iter().find(|one| name.is_none() || text(one, "/name") == name)?;
+    let ended = own.pointer("/state/terminated")?;
+    let why = told(text(ended, "/reason").unwrap_or_default(), text(ended, "/message").unwrap_or_default());
+    Some(if why.is_empty() { "it ended".to_owned() } else { format!("it ended ({why})") })
 }
 
 /// How far a claim is. It is ready when it says so and names its sandbox.
@@ -193,6 +203,10 @@ mod tests {
         let killed = json!({"phase": "Failed", "containerStatuses": [
             {"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}]});
         assert_eq!(said(killed), "it ended (OOMKilled)");
+        let beside = json!({"phase": "Running", "containerStatuses": [
+            {"name": "gate", "state": {"running": {}}},
+            {"name": "sandbox", "state": {"terminated": {"reason": "OOMKilled"}}}]});
+        assert_eq!(said(beside), "it ended (OOMKilled)");
         let going = of_pod(
             &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Running"}}),
         );

@@ -11,6 +11,7 @@ use dormouse_core::{Error, ErrorCode, Result};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
+use crate::gate;
 use crate::helper;
 use crate::kinds::Kind;
 use crate::network::{Allowed, Block, Network};
@@ -135,6 +136,7 @@ pub(crate) fn look(
             pool: pool.to_owned(),
             container: text(own, "/name").map(str::to_owned),
             helped: helper::is_mounted(own),
+            has_gate: gate::is_there(own, containers),
             memory,
             cpu_millis,
             keeps: keeps(template, own),

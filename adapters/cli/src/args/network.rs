@@ -29,3 +29,10 @@ pub(crate) struct NetworkArgs {
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "network_record")]
     pub(crate) network_replay: Option<PathBuf>,
 }
+
+impl NetworkArgs {
+    /// Whether anything is named that sandboxes might reach.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.allow_net.is_empty() || self.network.is_some()
+    }
+}

@@ -48,7 +48,7 @@ fn without_rules(option: &str) -> Error {
 /// the audit.
 pub(crate) fn read(arguments: &NetworkArgs, state: Option<&Path>) -> Result<Option<Meant>> {
     let NetworkArgs { allow_net, network, secret, network_audit, network_record, network_replay } = arguments;
-    if allow_net.is_empty() && network.is_none() {
+    if !arguments.is_named() {
         let idle = [
             ("--secret", !secret.is_empty()),
             ("--network-audit", network_audit.is_some()),

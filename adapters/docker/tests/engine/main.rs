@@ -15,6 +15,7 @@ mod list;
 mod memory;
 mod mounts;
 mod network;
+#[path = "../../../containers/tests/outside/mod.rs"]
 mod outside;
 mod pool;
 mod processes;

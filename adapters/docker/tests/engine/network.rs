@@ -6,54 +6,14 @@ use dormouse_core::testing::wait_for_async;
 use dormouse_core::{EvalRequest, Language, Provider as _, Status};
 
 use crate::list::{FULL, PATIENCE, said, spec};
-use crate::outside::{VALUE, World, run};
+use crate::outside::{RULES, VALUE, World, python, run};
 use crate::support::{Bench, running, wait_for_left};
-
-/// Two hosts: one over https with a secret, one in the clear.
-const RULES: &str = r#"
-[[profile.default.allow]]
-host = "a.test"
-port = HTTPS
-methods = ["GET"]
-paths = ["/v1/**"]
-addresses = ["127.0.0.0/8"]
-
-[[profile.default.allow]]
-host = "a.test"
-port = HTTP
-protocol = "http"
-methods = ["GET"]
-paths = ["/v1/**"]
-addresses = ["127.0.0.0/8"]
-
-[[profile.other.allow]]
-host = "b.test"
-port = HTTPS
-addresses = ["127.0.0.0/8"]
-"#;
 
 fn networked(profile: &str) -> (SandboxSpec, NetworkGrant) {
     let grant = NetworkGrant { profile: profile.into(), allow: None };
     let spec =
         SandboxSpec { image: Some(FULL.into()), network: Some(grant.clone()), memory: 256 << 20, ..spec() };
     (spec, grant)
-}
-
-/// Python's own client, told by the environment alone.
-fn python(url: &str, headers: &str) -> String {
-    format!(
-        r#"python3 - <<'E'
-import os, urllib.request, urllib.error
-request = urllib.request.Request("{url}", headers={{{headers}}})
-try:
-    answer = urllib.request.urlopen(request, timeout=20)
-    print(answer.status, answer.headers.get("x-echo"), answer.read().decode())
-except urllib.error.HTTPError as error:
-    print(error.code, error.headers.get("x-dormouse-denied"), error.read().decode())
-except Exception as error:
-    print(type(error).__name__, error)
-E"#
-    )
 }
 
 #[tokio::test(flavor = "multi_thread")]

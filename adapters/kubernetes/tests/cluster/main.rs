@@ -15,8 +15,11 @@ mod kubectl;
 mod life;
 #[path = "../../../containers/tests/list/mod.rs"]
 mod list;
+mod network;
 mod node;
 mod objects;
+#[path = "../../../containers/tests/outside/mod.rs"]
+mod outside;
 mod pools;
 mod resources;
 mod server;

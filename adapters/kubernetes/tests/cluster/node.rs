@@ -197,7 +197,19 @@ impl Node {
                 pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running"
             });
             if there && ended.is_ok_and(|ended| ended.status.success()) {
-                server.status("pods", &name, json!({"phase": "Failed", "reason": "Error"}));
+                let pod = server.get("pods", &name).unwrap_or_default();
+                let first = &pod["spec"]["containers"][0]["name"];
+                // A pod goes on for as long as one of its containers does.
+                server.status(
+                    "pods",
+                    &name,
+                    match pod["spec"]["containers"].get(1) {
+                        None => json!({"phase": "Failed", "reason": "Error"}),
+                        Some(second) => json!({"phase": "Running", "containerStatuses": [
+                        {"name": first, "state": {"terminated": {"reason": "Error"}}},
+                        {"name": second["name"], "state": {"running": {}}}]}),
+                    },
+                );
             }
         });
     }
@@ -227,12 +239,14 @@ impl Node {
         argv.extend(["--memory-swap".into(), limit.clone(), "--pids-limit".into(), PIDS.to_string()]);
         argv.extend(["--user".into(), format!("{user}:{user}"), "--memory".into(), limit]);
         let volumes = pod["spec"]["volumes"].as_array().cloned().unwrap_or_default();
-        let shared = self.prepare(name, pod, user)?;
+        let mut shared = self.prepare(name, pod, user)?;
+        let beside = &pod["spec"]["containers"][1];
+        shared.extend(share(name, beside)?);
         for mount in container["volumeMounts"].as_array().into_iter().flatten() {
-            if mount["name"].as_str() == shared.as_deref() && shared.is_some() {
+            if let Some(volume) = shared.get(mount["name"].as_str().unwrap()) {
                 let (place, only) = (mount["mountPath"].as_str().unwrap(), mount["readOnly"] == true);
                 let mode = if only { ":ro" } else { "" };
-                argv.extend(["-v".into(), format!("{name}:{place}{mode}")]);
+                argv.extend(["-v".into(), format!("{volume}:{place}{mode}")]);
                 continue;
             }
             let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
@@ -268,12 +282,26 @@ impl Node {
             container["image"].as_str().unwrap().to_owned(),
         ]);
         argv.extend(command);
+        docker(&argv)?;
+        if beside.is_null() {
+            return Ok(());
+        }
+        // The second one has the first one's network, and nothing else of it.
+        let (network, place) = (format!("container:{name}"), beside["volumeMounts"][0]["mountPath"].as_str());
+        let (volume, command) = (format!("{}:{}", second(name), place.unwrap()), words(&beside["command"]));
+        let run = ["run", "-d", "--network", &network, "--read-only", "--cap-drop", "ALL", "--label", MARK];
+        let own = format!("{user}:{user}");
+        let more =
+            ["--name", &second(name), "--user", &own, "--memory", "64m", "-v", &volume, "--entrypoint"];
+        let image = beside["image"].as_str().unwrap();
+        let all = run.iter().chain(&more).copied().chain([command[0].as_str(), image]);
+        let argv: Vec<&str> = all.chain(command[1..].iter().map(String::as_str)).collect();
         docker(&argv).map(drop)
     }
 
     /// Runs the init container of a pod, if it has one; answers the volume that it shares with the other one.
-    fn prepare(&self, name: &str, pod: &Json, user: &Json) -> Result<Option<String>, String> {
-        let Some(first) = pod["spec"]["initContainers"].get(0) else { return Ok(None) };
+    fn prepare(&self, name: &str, pod: &Json, user: &Json) -> Result<HashMap<String, String>, String> {
+        let Some(first) = pod["spec"]["initContainers"].get(0) else { return Ok(HashMap::new()) };
         let mount = &first["volumeMounts"][0];
         let volume = format!("{name}:{}", mount["mountPath"].as_str().unwrap());
         let image = first["image"].as_str().unwrap().to_owned();
@@ -294,7 +322,7 @@ impl Node {
         for argv in [open, fill] {
             docker(&argv)?;
         }
-        Ok(mount["name"].as_str().map(str::to_owned))
+        Ok(HashMap::from([(mount["name"].as_str().unwrap().to_owned(), name.to_owned())]))
     }
 
     /// The name of its container on the engine.
@@ -321,7 +349,12 @@ impl Node {
     }
 
     /// Takes a request for a program in a pod.
-    pub(crate) fn exec(&self, pod: &str, command: &[String], request: Request<Incoming>) -> Response<Body> {
+    pub(crate) fn exec(
+        &self,
+        (pod, container): (&str, Option<&str>),
+        command: &[String],
+        request: Request<Incoming>,
+    ) -> Response<Body> {
         let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         let (key, offered) = (header(SEC_WEBSOCKET_KEY).unwrap(), header(SEC_WEBSOCKET_PROTOCOL).unwrap());
         let old = self.old.load(Ordering::Acquire);
@@ -329,7 +362,9 @@ impl Node {
         assert!(offered.split(", ").any(|one| one == version), "{offered}");
         let mut program = if self.engine {
             let mut docker = Command::new("docker");
-            docker.args(["exec", "-i", &self.container(pod)]).args(command);
+            let first = self.container(pod);
+            let name = if container == Some("gate") { second(&first) } else { first };
+            docker.args(["exec", "-i", &name]).args(command);
             docker
         } else {
             let mut own = Command::new("setsid");
@@ -378,8 +413,43 @@ fn docker(words: &[impl AsRef<OsStr>]) -> Result<String, String> {
     if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
 }
 
-/// Removes a container and its volume. Another removal of the same may have them for a moment longer.
+/// What the second container of a pod is called, and the volume that it shares with the first.
+fn second(first: &str) -> String {
+    format!("{first}-gate")
+}
+
+/// Makes the volume that a second container shares with the first of this name, if there is one: each by the name that the pod has for it.
+fn share(name: &str, beside: &Json) -> Result<HashMap<String, String>, String> {
+    let Some(mount) = beside["volumeMounts"].get(0) else { return Ok(HashMap::new()) };
+    let (volume, place) = (second(name), mount["mountPath"].as_str().unwrap());
+    let at = format!("{volume}:{place}");
+    let image = beside["image"].as_str().unwrap();
+    docker(&[
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        "--label",
+        MARK,
+        "-v",
+        &at,
+        "--entrypoint",
+        "chmod",
+        image,
+        "777",
+        place,
+    ])?;
+    Ok(HashMap::from([(mount["name"].as_str().unwrap().to_owned(), volume)]))
+}
+
+/// Removes the containers of a pod and their volumes.
 fn clear(container: &str) {
+    clear_one(&second(container));
+    clear_one(container);
+}
+
+/// Removes a container and its volume. Another removal of the same may have them for a moment longer.
+fn clear_one(container: &str) {
     for _ in 0..50 {
         let _gone = docker(&["rm", "-fv", container]);
         if docker(&["volume", "rm", "-f", container]).is_ok() {

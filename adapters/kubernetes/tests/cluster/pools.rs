@@ -35,6 +35,21 @@ pub(crate) fn template(name: &str, image: &str) -> Json {
     }})
 }
 
+/// The same with a container beside the sandbox's own by which rules let something out.
+pub(crate) fn gated_template(name: &str, image: &str) -> Json {
+    let mut template = template(name, image);
+    let pod = &mut template["spec"]["podTemplate"]["spec"];
+    let mut gate = pod["containers"][0].clone();
+    gate["name"] = json!("gate");
+    gate["volumeMounts"] = json!([{"name": "dormouse-gate", "mountPath": "/run/dormouse"}]);
+    pod["containers"].as_array_mut().unwrap().push(gate);
+    let told = json!({"name": "dormouse-gate", "mountPath": "/run/dormouse", "readOnly": true});
+    pod["containers"][0]["volumeMounts"].as_array_mut().unwrap().push(told);
+    let volume = json!({"name": "dormouse-gate", "emptyDir": {"medium": "Memory", "sizeLimit": "4194304"}});
+    pod["volumes"].as_array_mut().unwrap().push(volume);
+    template
+}
+
 /// The same with a volume of its own at `/workspace`.
 pub(crate) fn keeping_template(name: &str, image: &str) -> Json {
     let mut template = template(name, image);

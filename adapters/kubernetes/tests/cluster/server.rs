@@ -290,7 +290,7 @@ impl Server {
             if !self.node.takes(&pod) {
                 return Ok(failure(500, "InternalError", "the node of this test runs nothing on a volume"));
             }
-            return Ok(self.node.exec(&name, &command, request));
+            return Ok(self.node.exec((&name, asked("container")), &command, request));
         }
         if verb == "watch" {
             let from = asked("resourceVersion").and_then(|version| version.parse().ok()).unwrap_or_default();

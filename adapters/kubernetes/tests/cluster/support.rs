@@ -101,6 +101,11 @@ impl Bench {
         pools::run(&self.server, "full", ("full", pools::template("full", FULL)), replicas);
     }
 
+    /// The same, whose pods have a container that leads to the gate.
+    pub(crate) fn fill_gated(&self, replicas: usize) {
+        pools::run(&self.server, "full", ("full", pools::gated_template("full", FULL)), replicas);
+    }
+
     /// The same, whose sandboxes have a volume of their own.
     pub(crate) fn fill_keeping(&self, replicas: usize) {
         pools::run(&self.server, "full", ("full", pools::keeping_template("full", FULL)), replicas);

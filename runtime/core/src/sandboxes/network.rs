@@ -4,24 +4,16 @@ use std::sync::Arc;
 
 use super::Sandboxes;
 use crate::network::{NetworkRun, Shut};
-use crate::sandbox::{Handle, Owner, ProviderName, Sandbox, SandboxSpec};
+use crate::sandbox::{Handle, Owner, Sandbox, SandboxSpec};
 use crate::{Error, ErrorCode, Result, RunContext};
 
 impl Sandboxes {
     /// Whether a sandbox may have the network that it asks for.
     ///
     /// # Errors
-    /// `network_denied` for what is beyond the operator's rules, `args_invalid` for what cannot be read, `capability_unavailable` for
-    /// a pod.
+    /// `network_denied` for what is beyond the operator's rules, `args_invalid` for what cannot be read.
     pub(super) fn check_network(&self, owner: &Owner, spec: &SandboxSpec) -> Result<()> {
         let Some(grant) = &spec.network else { return Ok(()) };
-        if spec.provider == ProviderName::Kubernetes {
-            return Err(Error::new(
-                ErrorCode::CapabilityUnavailable,
-                "a pod does not take part in the network that rules allow",
-            )
-            .with_hint("make the sandbox with provider `wasm` or `docker`, or leave `network` out"));
-        }
         self.inner.admission.needs_network()?.check(owner, grant)
     }
 

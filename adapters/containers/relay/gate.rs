@@ -15,12 +15,14 @@ use crate::frames::{CREDIT, DATA, END, OPEN, PIECE, READY, RESET, WINDOW};
 const CONNECTIONS: usize = 64;
 /// The stack of a thread, in bytes.
 const STACK: usize = 128 << 10;
-/// Time after which it is tried again to take a connection.
+/// Time after which it is tried again to take a connection, or the port.
 const AGAIN: Duration = Duration::from_millis(50);
+/// How often it is tried to take the port.
+const TRIES: u32 = 20;
 
 /// Serves until the host's stream ends.
 pub(crate) fn serve(port: u16) -> ExitCode {
-    let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) else { return ExitCode::FAILURE };
+    let Some(listener) = listen(port) else { return ExitCode::FAILURE };
     let all: Arc<All> = Arc::default();
     if send(READY, 0, 0, &[]).is_err() {
         return ExitCode::FAILURE;
@@ -33,6 +35,16 @@ pub(crate) fn serve(port: u16) -> ExitCode {
     let _over = all.hear(&mut io::stdin().lock());
     // The host is gone: nothing is carried any more.
     exit(0)
+}
+
+/// Takes the port. One of before that was just ended may have it for a moment longer.
+fn listen(port: u16) -> Option<TcpListener> {
+    (0..TRIES).find_map(|tried| {
+        if tried > 0 {
+            thread::sleep(AGAIN);
+        }
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()
+    })
 }
 
 /// Takes connections, as many as there may be.

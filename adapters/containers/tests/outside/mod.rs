@@ -26,6 +26,29 @@ use crate::list::line;
 /// What a secret of these tests is worth.
 pub(crate) const VALUE: &str = "a-value-that-nobody-knows";
 
+/// Two hosts: one over https with a secret, one in the clear.
+pub(crate) const RULES: &str = r#"
+[[profile.default.allow]]
+host = "a.test"
+port = HTTPS
+methods = ["GET"]
+paths = ["/v1/**"]
+addresses = ["127.0.0.0/8"]
+
+[[profile.default.allow]]
+host = "a.test"
+port = HTTP
+protocol = "http"
+methods = ["GET"]
+paths = ["/v1/**"]
+addresses = ["127.0.0.0/8"]
+
+[[profile.other.allow]]
+host = "b.test"
+port = HTTPS
+addresses = ["127.0.0.0/8"]
+"#;
+
 /// Every name is this host.
 #[derive(Debug)]
 struct Names;
@@ -101,6 +124,23 @@ pub(crate) async fn run(machine: &mut Box<dyn Machine>, door: &OpenDoor, text: &
     request.context.network = Some(door.door.clone());
     request.context.offer_variables(door.environment.clone());
     machine.exec(request, Arc::new(NoPrograms)).await.unwrap()
+}
+
+/// Python's own client, told by the environment alone.
+pub(crate) fn python(url: &str, headers: &str) -> String {
+    format!(
+        r#"python3 - <<'E'
+import os, urllib.request, urllib.error
+request = urllib.request.Request("{url}", headers={{{headers}}})
+try:
+    answer = urllib.request.urlopen(request, timeout=20)
+    print(answer.status, answer.headers.get("x-echo"), answer.read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code, error.headers.get("x-dormouse-denied"), error.read().decode())
+except Exception as error:
+    print(type(error).__name__, error)
+E"#
+    )
 }
 
 /// A certificate for `a.test`; that of its authority is put into a folder.
