@@ -40,6 +40,9 @@ mod server;
 mod shell;
 mod state;
 mod stats;
+#[path = "../../adapters/kubernetes/tests/cluster/streams.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "what the tests of Kubernetes need of it besides")]
+mod streams;
 mod table;
 mod timeout;
 mod tools;

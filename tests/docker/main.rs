@@ -36,6 +36,9 @@ mod scenario;
 #[allow(dead_code, reason = "what the provider's own tests need of it besides")]
 mod server;
 mod stalled;
+#[path = "../../adapters/kubernetes/tests/cluster/streams.rs"]
+#[allow(dead_code, reason = "what the provider's own tests need of it besides")]
+mod streams;
 mod variables;
 mod workflow;
 

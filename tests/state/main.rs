@@ -37,6 +37,7 @@ mod mended;
 mod open;
 mod php;
 mod randomness;
+mod reaching;
 mod released;
 mod room;
 mod runs;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use dormouse_core::network::{
-    Door as Port, Duplex, NetworkAnswer, NetworkRequest, NetworkUse, Pieces, Problem, Proxy as ProxyPort,
-    Serve, Trouble,
+    Door as Port, Duplex, NetworkAnswer, NetworkRequest, NetworkUse, Outgoing, Pieces, Problem,
+    Proxy as ProxyPort, Serve, Trouble,
 };
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryStreamExt as _};
@@ -37,6 +37,11 @@ impl Port for Door {
 
     fn used(&self) -> NetworkUse {
         Door::used(self)
+    }
+
+    fn tell(&self, outgoing: Arc<dyn Outgoing>) {
+        // It is told once, before the run begins.
+        let _told_before = self.0.outgoing.set(outgoing);
     }
 
     fn proxy(&self) -> dormouse_core::Result<Option<Arc<dyn ProxyPort>>> {

@@ -161,7 +161,7 @@ impl Door {
     async fn reached(&self, view: &View, ready: Ready, note: &mut Note) -> Result<Answered, Refusal> {
         let Ready { request, place, washer, handshake, .. } = ready;
         let method = request.method().clone();
-        note.sent()?;
+        note.sent(handshake.is_some() || !method.is_safe())?;
         let (wire, mut answer) = self.send(view, request, &place, note).await?;
         let upgrading = hyper::upgrade::on(&mut answer);
         let (head, body) = answer.into_parts();

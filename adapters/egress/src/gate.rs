@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use dormouse_core::connections::Taint;
-use dormouse_core::network::NetworkUse;
+use dormouse_core::network::{NetworkUse, Outgoing};
 use dormouse_core::{Error, ErrorCode, Resolve, Result};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
@@ -303,13 +303,25 @@ impl Way {
             // Who connects servers has bounds of their own, and spends nothing of what sandboxes may.
             let own = || Arc::new(Purse::new("the connection", Budget::connections(u64::MAX)));
             let account = Account([own(), own(), own()]);
-            return Door(Arc::new(Inner { way: self.clone(), run, account, tally: Tally::default() }));
+            return Door(Arc::new(Inner {
+                way: self.clone(),
+                run,
+                account,
+                tally: Tally::default(),
+                outgoing: OnceLock::new(),
+            }));
         }
         let budgets = self.gate.state().settings.budgets;
         let budget = run.budget.map_or(budgets.run, |budget| budget.within(budgets.run));
         let own = Arc::new(Purse::new("the run", budget));
         let account = Account([own, self.gate.owner(&self.caller.owner), self.gate.process.clone()]);
-        Door(Arc::new(Inner { way: self.clone(), run, account, tally: Tally::default() }))
+        Door(Arc::new(Inner {
+            way: self.clone(),
+            run,
+            account,
+            tally: Tally::default(),
+            outgoing: OnceLock::new(),
+        }))
     }
 
     /// Where kept connections lead to, as `api.example.com:443`.
@@ -371,6 +383,8 @@ pub(crate) struct Inner {
     pub(crate) run: Run,
     pub(crate) account: Account,
     pub(crate) tally: Tally,
+    /// Who hears of what leaves, if anybody does.
+    pub(crate) outgoing: OnceLock<Arc<dyn Outgoing>>,
 }
 
 impl Door {

@@ -84,11 +84,20 @@ impl Note {
         }
     }
 
-    /// It is about to leave. Nothing may leave before.
+    /// It is about to leave. Nothing may leave before. `changes`: it may change something outside.
     ///
     /// # Errors
     /// `unrecorded` if that cannot be written down.
-    pub(crate) fn sent(&mut self) -> Result<(), Refusal> {
+    pub(crate) fn sent(&mut self, changes: bool) -> Result<(), Refusal> {
+        if changes && let Some(outgoing) = self.door.0.outgoing.get() {
+            let Target { protocol, host, port } = &self.target;
+            let authority = host.authority(*port, protocol.port().unwrap_or_default());
+            let what = format!("{} {}://{authority}{}", self.method, protocol.word(), self.path);
+            outgoing.leaves(what.trim_start()).map_err(|error| {
+                tracing::error!(%error, "what a run sends cannot be written down, so nothing leaves");
+                Refusal::new(Reason::Unrecorded, "what the run sends cannot be written down")
+            })?;
+        }
         self.write("sent", None).map_err(|error| unrecorded(&error))?;
         self.stage = Stage::Sent;
         Ok(())

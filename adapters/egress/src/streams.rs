@@ -221,7 +221,7 @@ impl Opened {
         let place = view.place(host, rule);
         if !way.has(&place) && !self.door.gate().is_played() {
             self.door.0.account.spend(Reason::Requests, 1)?;
-            note.sent()?;
+            note.sent(false)?;
             let wire = view.state.dialer.connect(&place).await?;
             note.address = Some(wire.address);
             way.keep(place, wire);
@@ -240,7 +240,7 @@ impl Opened {
         note.rule = Some(self.rule.clone());
         let carried = async {
             self.door.0.account.spend(Reason::Requests, 1)?;
-            note.sent()?;
+            note.sent(true)?;
             let dialer = self.door.0.way.view().state.dialer.clone();
             let (server, address) = dialer.reach(place).await?;
             note.address = Some(address);

@@ -25,7 +25,7 @@ impl Tally {
     /// Whether it is to be written down: of those for which the budget of requests is spent, the first.
     pub(crate) fn refused(&self, host: &Host, port: u16, refusal: &Refusal) -> bool {
         let (reason, rule) = (refusal.reason, refusal.rule.clone());
-        let new = Denied { host: host.to_string(), port, reason: reason.word(), rule };
+        let new = Denied { host: host.to_string(), port, reason: reason.word().into(), rule };
         let mut denied = self.denied.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if denied.len() < MOST && !denied.contains(&new) {
             denied.push(new);

@@ -9,6 +9,9 @@ pub(crate) const EXTENSIONS: &str = "extensions.agents.x-k8s.io";
 /// The version of both that is spoken.
 pub(crate) const VERSION: &str = "v1beta1";
 
+/// The container of a pod of ours that is its sandbox's.
+pub(crate) const CONTAINER: &str = "sandbox";
+
 /// A kind of object in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {

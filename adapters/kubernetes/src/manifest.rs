@@ -10,14 +10,12 @@ use dormouse_containers::{TMP, WORKSPACE};
 use dormouse_core::Result;
 use serde_json::{Map, Value as Json, json};
 
-use crate::kinds::Kind;
+use crate::kinds::{CONTAINER, Kind};
 use crate::network::Block;
 use crate::settings::Settings;
 use crate::size::Size;
 use crate::{gate, helper};
 
-/// The container of a pod of ours.
-pub(crate) const CONTAINER: &str = "sandbox";
 /// The user and the group that own nothing.
 const NOBODY: u32 = 65_534;
 /// Keeps a pod running, and reaps what lost its parent.

@@ -7,7 +7,7 @@ use dormouse_containers::volume::Content;
 use dormouse_core::sandbox::{SandboxId, SandboxSpec, WarmPool};
 use dormouse_core::{Error, ErrorCode, Result};
 
-use crate::kinds::Kind;
+use crate::kinds::{CONTAINER, Kind};
 use crate::pod::{Made, Own, RunningPod};
 use crate::shared::Shared;
 use crate::size::Size;
@@ -48,7 +48,7 @@ pub(crate) async fn create(
     }
     let own = Own {
         pod: name,
-        container: Some(manifest::CONTAINER.to_owned()),
+        container: Some(CONTAINER.to_owned()),
         helped: shared.settings.helper_image.is_some(),
         has_gate,
     };

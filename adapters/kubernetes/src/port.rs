@@ -20,7 +20,7 @@ use crate::pod::RunningPod;
 use crate::settings::Mode;
 use crate::shared::Shared;
 use crate::size::room;
-use crate::{claims, gate, pods, transfer};
+use crate::{claims, pods, reach, transfer};
 
 /// The session of what the pod's own main process started.
 const MAIN: u32 = 1;
@@ -156,6 +156,6 @@ impl Container for RunningPod {
     }
 
     async fn reach(&self, proxy: Arc<dyn Proxy>) -> Result<Reached> {
-        gate::open(self, proxy).await
+        reach::open(self, proxy).await
     }
 }

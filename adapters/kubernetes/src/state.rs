@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::fault::shown;
+use crate::kinds::CONTAINER;
 
 /// Reasons of a claim that no waiting changes.
 const FINAL: [&str; 7] = [
@@ -97,7 +98,7 @@ pub(crate) fn of_pod(pod: &Json) -> State {
     if pod.pointer("/metadata/deletionTimestamp").is_some() {
         return State::Ended("somebody removes it".into());
     }
-    if let Some(why) = container_ended(pod, Some(crate::manifest::CONTAINER)) {
+    if let Some(why) = container_ended(pod, Some(CONTAINER)) {
         return State::Ended(why);
     }
     let statuses = pod.pointer("/status/containerStatuses").and_then(Json::as_array);

@@ -24,7 +24,7 @@ answer! {
     pub(crate) struct DeniedShown = "What was refused." {
         host: String = "The host.",
         port: u32 = "Its port.",
-        reason: &'static str = "What was lacking: host, port, protocol, method, path, address, secret, or a budget.",
+        reason: String = "What was lacking: host, port, protocol, method, path, address, secret, or a budget.",
         rule: Option<String> = "The operator's rule that came nearest; only if one did.",
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn used(used: Option<&NetworkUse>) -> Option<Nested<UsedShown>> {
     let denied = |one: &Denied| DeniedShown {
         host: one.host.clone(),
         port: one.port.into(),
-        reason: one.reason,
+        reason: one.reason.clone().into_owned(),
         rule: one.rule.clone(),
     };
     Some(Nested(UsedShown {

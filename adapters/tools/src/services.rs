@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use dormouse_core::fair::Fair;
+use dormouse_core::network::NetworkGrant;
 use dormouse_core::sandbox::{
     Handle, Name, Owner, Phase, Sandbox, SandboxId, SandboxSpec, SessionKey, SpecMount,
 };
@@ -109,6 +110,19 @@ impl Services {
         }
     }
 
+    /// The same for a run that needs a network: a sandbox that is made here has it.
+    ///
+    /// # Errors
+    /// As [`Services::get_or_create`]; `network_denied` for a sandbox that was made without one.
+    pub(crate) async fn get_or_create_with_network(&self, target: &Target, owner: &Owner) -> Result<Sandbox> {
+        let sandbox = match target.handle()? {
+            Handle::SessionKey(key) => self.made_by_key(key, owner, Some(NetworkGrant::default())).await?,
+            handle => self.sandboxes.find(owner, &handle)?,
+        };
+        self.sandboxes.has_network(owner, &found(&sandbox))?;
+        Ok(sandbox)
+    }
+
     /// What a sandbox is that nothing is asked of: the operator's numbers and folders.
     pub(crate) fn spec(&self, writes: bool) -> SandboxSpec {
         let access = |asked: Access| if writes { asked } else { Access::ReadOnly };
@@ -139,6 +153,11 @@ impl Services {
     /// # Errors
     /// As [`Sandboxes::create`].
     pub(crate) async fn with_key(&self, key: &str, owner: &Owner) -> Result<Sandbox> {
+        self.made_by_key(key, owner, None).await
+    }
+
+    /// The same; `network` is what it has if it is made here.
+    async fn made_by_key(&self, key: &str, owner: &Owner, network: Option<NetworkGrant>) -> Result<Sandbox> {
         let key = SessionKey::parse(key)?;
         let handle = Handle::SessionKey(key.as_str());
         if let Ok(record) = self.sandboxes.find(owner, &handle)
@@ -146,7 +165,7 @@ impl Services {
         {
             return Ok(record);
         }
-        let spec = self.spec(false);
+        let spec = SandboxSpec { network, ..self.spec(false) };
         let asked = Asked { session_key: Some(key), spec: Some(spec), ..Asked::default() };
         Ok(self.sandboxes.create(owner, asked).await?.0.sandbox)
     }

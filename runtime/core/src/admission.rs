@@ -50,7 +50,12 @@ impl Admission {
         self.inner.network.get().map(|(network, _)| network)
     }
 
-    /// The same where it is needed.
+    /// Whether the network has a profile of this name.
+    pub(crate) fn has_profile(&self, name: &str) -> bool {
+        self.network().is_some_and(|network| network.profiles().iter().any(|profile| profile.name == name))
+    }
+
+    /// The network where it is needed.
     ///
     /// # Errors
     /// `network_denied`.

@@ -4,6 +4,7 @@
 //! to the [`Door`] of its run, and back. Without a door a run has no network.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ impl Problem {
     pub fn none() -> Self {
         Self::new(
             Trouble::Denied,
-            "this sandbox has no network; the operator grants one with --allow-net HOST",
+            "this sandbox has no network: the operator grants one (--allow-net HOST), and a sandbox asks for it (`network`)",
         )
     }
 }
@@ -118,6 +119,11 @@ pub trait Door: Any + Send + Sync {
     /// What was done so far.
     fn used(&self) -> NetworkUse;
 
+    /// Lets somebody hear from here on of what leaves. Default: nobody does.
+    fn tell(&self, outgoing: Arc<dyn Outgoing>) {
+        drop(outgoing);
+    }
+
     /// The same door for programs that know nothing of it, and speak with a proxy of HTTP. Default none.
     ///
     /// # Errors
@@ -125,6 +131,16 @@ pub trait Door: Any + Send + Sync {
     fn proxy(&self) -> Result<Option<Arc<dyn Proxy>>> {
         Ok(None)
     }
+}
+
+/// Hears of what may change something outside, before it leaves.
+pub trait Outgoing: Send + Sync {
+    /// A request that does more than read (RFC 9110, section 9.2.1), a WebSocket, or a connection whose bytes are the program's own
+    /// affair. `what` names it, such as `POST https://api.example.com/v1/x`, without its query.
+    ///
+    /// # Errors
+    /// What keeps it from being written down: it does not leave then.
+    fn leaves(&self, what: &str) -> Result<()>;
 }
 
 /// A proxy of HTTP for the programs of one sandbox, before the door of its runs: what is asked for counts for the run that it was turned
@@ -239,7 +255,7 @@ pub trait Network: Send + Sync {
 }
 
 /// What a run did with its network.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkUse {
     /// Requests, refused ones too.
     pub requests: u64,
@@ -248,22 +264,42 @@ pub struct NetworkUse {
     /// Bytes of bodies that were sent.
     pub bytes_out: u64,
     /// What was refused, each once, at most 16.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<Denied>,
     /// How often a secret's value was masked in an answer.
     pub secrets_masked: u64,
 }
 
+impl NetworkUse {
+    /// Most refusals that are told.
+    const DENIED: usize = 16;
+
+    /// What was done in two parts of one run.
+    #[must_use]
+    pub fn with(mut self, more: Self) -> Self {
+        self.requests = self.requests.saturating_add(more.requests);
+        self.bytes_in = self.bytes_in.saturating_add(more.bytes_in);
+        self.bytes_out = self.bytes_out.saturating_add(more.bytes_out);
+        self.secrets_masked = self.secrets_masked.saturating_add(more.secrets_masked);
+        for denied in more.denied {
+            if self.denied.len() < Self::DENIED && !self.denied.contains(&denied) {
+                self.denied.push(denied);
+            }
+        }
+        self
+    }
+}
+
 /// What was refused: an agent can show it to its operator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denied {
     /// The host.
     pub host: String,
     /// Its port.
     pub port: u16,
     /// What was lacking: `host`, `port`, `protocol`, `method`, `path`, and others of docs/decisions/network.md.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The rule that came nearest.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }

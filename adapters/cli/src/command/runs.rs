@@ -152,7 +152,7 @@ fn cancel(dormouse: &Dormouse, id: &str, json: bool) -> std::result::Result<u8, 
 fn follow(dormouse: &Dormouse, run: &Run, json: bool) -> std::result::Result<u8, Failure> {
     if !json && run.state.is_open() {
         print::note(&format!(
-            "{}: Ctrl-C leaves it where it waits, `dormouse runs resume` goes on with it",
+            "{}: Ctrl-C leaves it where it waits, `dormouse runs resume` goes on with it, given the same servers and network",
             run.id
         ))?;
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use dormouse::network::NetworkGrant;
 use dormouse::{Dormouse, Error, ErrorCode, Result, Runtime, Sandboxes};
 use dormouse_connect::Connectors;
 use dormouse_docker::DockerProvider;
@@ -83,7 +84,11 @@ impl Serving {
         }
         let dormouse = builder.build()?;
         if let Some(network) = &network {
-            dormouse.runtime().set_network(network.outside.clone(), None);
+            // Who offers no tool that asks for a network gives it to all sandboxes.
+            let asks = |profile: &Profile| matches!(profile, Profile::Sandbox | Profile::Eval);
+            let usual = (!meant.profiles.iter().any(asks)).then(NetworkGrant::default);
+            let has_rules = !network.outside.gate().settings().profiles.is_empty();
+            dormouse.runtime().set_network(network.outside.clone(), usual.filter(|_| has_rules));
         }
         if let Some(sandboxes) = dormouse.runtime().sandboxes() {
             settings::packages::offer(&dormouse, packages)?;

@@ -23,6 +23,7 @@ mod outside;
 mod pools;
 mod resources;
 mod server;
+mod streams;
 mod support;
 mod suspended;
 mod volumes;

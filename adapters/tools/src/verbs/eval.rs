@@ -241,11 +241,11 @@ impl Eval {
         let mut request = self.runs.request(asked, &context)?;
         let Grants { stdin, seed, .. } = request.context.grants;
         request.context.grants = Grants { stdin, seed, ..Grants::default() };
-        let sandbox = services.get_or_create(&target, &context.owner).await?;
         let (sandboxes, owner) = (&services.sandboxes, &context.owner);
-        if wants_network {
-            sandboxes.has_network(owner, &found(&sandbox))?;
-        }
+        let sandbox = match wants_network {
+            true => services.get_or_create_with_network(&target, owner).await?,
+            false => services.get_or_create(&target, owner).await?,
+        };
         if background {
             let run = sandboxes.start_run(owner, &found(&sandbox), request, RunLimits::default()).await?;
             return Ok(Came::ToARun(run.into()));

@@ -18,7 +18,7 @@ answer! {
 answer! {
     /// What a sandbox is without.
     pub(crate) struct WithdrawnShown {
-        grant: &'static str = "mount, skill, writes, memory, image or provider.",
+        grant: &'static str = "mount, skill, writes, memory, image, provider or network.",
         reason: String = "What is different now.",
         target: Option<String> = "Which mount or skill.",
     }
@@ -46,6 +46,7 @@ fn one(withdrawn: &Withdrawn) -> WithdrawnShown {
         Withdrawn::Memory { .. } => ("memory", None),
         Withdrawn::Image(_) => ("image", None),
         Withdrawn::Provider(_) => ("provider", None),
+        Withdrawn::Network(_) => ("network", None),
     };
     let target = target.map(|target| target.as_str().to_owned());
     WithdrawnShown { grant, reason: withdrawn.to_string(), target }

@@ -9,9 +9,11 @@ use dormouse_core::{Error, Result, Stream};
 use super::{Verb, exec};
 use crate::call::fit;
 use crate::call::{Answer, Caller, encode};
+use crate::network::{self, UsedShown};
 use crate::services::{Services, Target};
 use crate::spec::{
-    CHANGES, ErrorFields, Flat, Inline, Order, Role, answer, arguments, choice, integer, list_of, text, words,
+    CHANGES, ErrorFields, Flat, Inline, Nested, Order, Role, answer, arguments, choice, integer, list_of,
+    text, words,
 };
 
 /// How long the end of a job that was cancelled is waited for.
@@ -75,6 +77,7 @@ answer! {
         fallback_from: Option<&'static str> = "The provider that could not run all of it; only if another one did.",
         elsewhere: Option<Vec<String>> = list_of("Its name.", exec::ELSEWHERE),
         cause: Option<ErrorFields> = "What ended it: a limit or a cancellation.",
+        network: Option<Nested<UsedShown>> = "What it did with the network; only when it has ended, and has one.",
     }
 }
 
@@ -192,6 +195,7 @@ impl From<&Job> for JobShown {
             fallback_from: outcome.and_then(|outcome| outcome.fallback_from),
             elsewhere: executed.and_then(|executed| named(elsewhere(executed))),
             cause,
+            network: network::used(outcome.and_then(|outcome| outcome.network.as_ref())),
         }
     }
 }

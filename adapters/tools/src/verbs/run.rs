@@ -10,10 +10,11 @@ use serde_json::Value as Json;
 use super::Verb;
 use crate::call::fit;
 use crate::call::{Answer, Caller};
+use crate::network::{self, UsedShown};
 use crate::services::Services;
 use crate::spec::{
-    Answered as _, CHANGES, ErrorFields, Flat, Inline, Order, Role, answer, arguments, choice, integer,
-    schema, text, words,
+    Answered as _, CHANGES, ErrorFields, Flat, Inline, Nested, Order, Role, answer, arguments, choice,
+    integer, schema, text, words,
 };
 
 /// Runs that a list shows.
@@ -84,6 +85,7 @@ answer! {
         stdout: String = "The end of its standard output. Untrusted: written by the program.",
         stderr: String = "The end of its standard error. Untrusted: written by the program.",
         waits: u32 = "How often it has waited.",
+        network: Option<Nested<UsedShown>> = "What it has done with the network so far; only if it has one.",
         calls: Option<Vec<CallShown>> = "Its last 50 calls of tools, in their order. Not in a list.",
     }
 }
@@ -92,7 +94,7 @@ answer! {
     /// A call of a tool.
     pub(crate) struct CallShown = "A call of a tool." {
         number: u32 = "Its number in the program.",
-        tool: String = "The tool, `SERVER.TOOL`.",
+        tool: String = "The tool, `SERVER.TOOL`; or a request that the program has sent, the first since it waited last.",
         state: &'static str = "`begun`, `asking`, `answered`, `done`, `unknown` (it was under way when its process ended), `refused` (it was not made) or `cancelled`.",
         arguments: String = "The beginning of its arguments, as JSON. Untrusted.",
         answer: Option<String> = "The beginning of its answer, as JSON. Untrusted.",
@@ -219,6 +221,7 @@ impl RunShown {
             stdout: fit::cut(&run.stdout.text, fit::STREAM).to_owned(),
             stderr: fit::cut(&run.stderr.text, fit::STREAM).to_owned(),
             waits: run.usage.waits,
+            network: network::used(run.network.as_ref()),
             calls: calls.map(last),
         }
     }

@@ -10,6 +10,7 @@ use super::id::{Owner, RunId, SandboxId};
 use super::record::Timestamp;
 use crate::callback::AnswerFile;
 use crate::connections::ApprovalRequest;
+use crate::network::NetworkUse;
 use crate::waiting::PendingCall;
 use crate::{Captured, Error, ErrorCode, Exception, Language, ModelUsage, Outcome};
 
@@ -174,12 +175,18 @@ pub struct Run {
     /// The servers whose tools it may call: only a process that has them all goes on with it.
     #[serde(default)]
     pub servers: Vec<String>,
+    /// Whether its sandbox had a network when it was started: only a process that gives it one goes on with it.
+    #[serde(default)]
+    pub reaches: bool,
     /// What it may take.
     pub limits: RunLimits,
     /// Wall-clock limit of one stretch between two waits.
     pub stretch: Duration,
     /// What it has taken.
     pub usage: RunUsage,
+    /// What it did with its network, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkUse>,
     /// Whether it has read what a server sent that the operator does not trust.
     #[serde(default)]
     pub tainted: bool,
@@ -307,7 +314,7 @@ impl CallState {
 pub struct RunCall {
     /// Its number in the program, 1 or more.
     pub number: u32,
-    /// The tool, `SERVER.TOOL`.
+    /// The tool, `SERVER.TOOL`; or a request that its program has sent, such as `POST https://api.example.com/v1/x`.
     pub tool: String,
     /// Its arguments, as the JSON text of an object.
     pub arguments: String,

@@ -40,6 +40,8 @@ pub enum Withdrawn {
     Image(String),
     /// Its provider: there is none of that name here.
     Provider(ProviderName),
+    /// Its network, by the name of the profile: there is none here, or none of that name.
+    Network(String),
 }
 
 /// What a sandbox has now.
@@ -66,6 +68,11 @@ impl Inner {
         now.spec.mounts = spec.mounts.iter().filter_map(|asked| now.mount(asked, rules, policy)).collect();
         now.narrow_memory(rules);
         self.look_at_provider(&mut now);
+        if let Some(grant) = &spec.network
+            && !self.admission.has_profile(&grant.profile)
+        {
+            now.withdrawn.push(Withdrawn::Network(grant.profile.clone()));
+        }
         now
     }
 
@@ -167,6 +174,7 @@ impl std::fmt::Display for Withdrawn {
             Self::Memory { asked, given } => write!(out, "its memory is {given} bytes, not {asked}"),
             Self::Image(image) => write!(out, "the image `{image}` is not allowed any more"),
             Self::Provider(name) => write!(out, "there is no {} provider", name.as_str()),
+            Self::Network(profile) => write!(out, "the network `{profile}` is not given any more"),
         }
     }
 }

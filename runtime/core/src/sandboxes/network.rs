@@ -45,6 +45,12 @@ impl Sandboxes {
         }
     }
 
+    /// Whether runs of a sandbox have a door here.
+    pub(super) fn reaches(&self, spec: &SandboxSpec) -> bool {
+        let admission = &self.inner.admission;
+        admission.network().is_some() && (spec.network.is_some() || admission.usual_network().is_some())
+    }
+
     /// Ends the connections that are kept for a sandbox.
     pub(super) fn disconnect(&self, sandbox: &Sandbox) {
         if let Some(network) = self.inner.admission.network() {

@@ -132,9 +132,11 @@ impl Sandboxes {
             wait: None,
             clock: None,
             servers: self.inner.runs.servers(),
+            reaches: self.reaches(&record.spec),
             limits,
             stretch: request.context.limits.wall,
             usage: RunUsage::default(),
+            network: None,
             tainted: false,
             stdout: Tail::default(),
             stderr: Tail::default(),
@@ -339,7 +341,7 @@ impl Sandboxes {
     /// Drives a run from here on, unless some process does.
     ///
     /// # Errors
-    /// `capability_unavailable` when one of its servers is not connected here; what keeps the journal from reading or locking.
+    /// `capability_unavailable` when one of its servers is not connected here, or it lacks its network; what keeps the journal from reading or locking.
     pub fn take_over_run(&self, run: &Run) -> Result<()> {
         let runs = &self.inner.runs;
         if runs.closing.is_cancelled() || runs.driven().contains_key(&run.id) {
@@ -349,6 +351,13 @@ impl Sandboxes {
         let here = runs.servers();
         if let Some(lacking) = run.servers.iter().find(|server| !here.contains(server)) {
             return Err(not_connected(run, lacking));
+        }
+        if run.reaches
+            && !self
+                .get(&run.owner, &Handle::IdOrName(run.sandbox.as_str()))
+                .is_ok_and(|found| self.reaches(&found.sandbox.spec))
+        {
+            return Err(without_network(run));
         }
         let woken = Arc::new(Notify::new());
         let driver = Driver::new(self, run, lease, woken.clone())?;
@@ -431,6 +440,13 @@ fn not_connected(run: &Run, server: &str) -> Error {
     let message = format!("the run `{}` uses the server `{server}`, which is not connected here", run.id);
     Error::new(ErrorCode::CapabilityUnavailable, message)
         .with_hint("connect the servers that it was started with (`--connect FILE`): it waits until then")
+}
+
+fn without_network(run: &Run) -> Error {
+    let message = format!("the run `{}` uses a network, which there is none of here", run.id);
+    Error::new(ErrorCode::CapabilityUnavailable, message).with_hint(
+        "name the rules that it was started with (`--network FILE`, `--allow-net HOST`): it waits until then",
+    )
 }
 
 fn ended(run: &Run) -> Error {

@@ -2,6 +2,7 @@
 //!
 //! The program is on its stack meanwhile, so nothing can be saved. Each call is written down before it is made. Where a process ends
 //! before the program has come to its next wait, what was called since the last one would be called again: such a run does not go on.
+//! The same holds for what a program sends by its network, of which the first in a stretch is written down for all.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +14,8 @@ use super::approving::{CALL, Question};
 use super::blocked;
 use super::calls::refused;
 use crate::callback::{Answered, CallbackCall, Handler, Wrap};
-use crate::sandbox::{CallState, Run, RunCall, RunState};
+use crate::network::Outgoing;
+use crate::sandbox::{CallState, Run, RunCall, RunState, Timestamp};
 use crate::waiting::PendingCall;
 use crate::{Callbacks, Error, ErrorCode, Result};
 
@@ -33,31 +35,56 @@ struct State {
     run: Run,
     next: u32,
     rows: Vec<RunCall>,
+    /// Whether something was sent by the network.
+    sent: bool,
+}
+
+impl State {
+    /// A row for what is about to be done.
+    fn begin(&mut self, pending: PendingCall, now: Timestamp) -> RunCall {
+        self.next = self.next.saturating_add(1);
+        let row = RunCall::begun(&pending, now);
+        self.rows.push(row.clone());
+        row
+    }
 }
 
 impl Blocking {
     /// Those of a run.
     pub(super) fn of(inner: &Arc<Inner>, run: &Run) -> Self {
-        let state = State { run: run.clone(), next: FIRST, rows: Vec::new() };
+        let state = State { run: run.clone(), next: FIRST, rows: Vec::new(), sent: false };
         Self(Arc::new(Shared { inner: inner.clone(), state: Mutex::new(state) }))
     }
 
-    /// Goes on after a process before this one, whose journal says this.
+    /// Goes on after a process before this one, whose journal says this. Answers what is new in it: the program does again what it did
+    /// since it waited last, under other numbers.
     ///
     /// # Errors
     /// `conflict` when calls were made in a stretch that has not come to its end, and one of them may not be repeated.
-    pub(super) fn recover(&self, callbacks: &Callbacks, rows: &[RunCall]) -> Result<()> {
+    pub(super) fn recover(&self, callbacks: &Callbacks, rows: &[RunCall]) -> Result<Vec<RunCall>> {
         let own = rows.iter().filter(|row| row.number >= FIRST);
         self.state().next = own.clone().map(|row| row.number + 1).max().unwrap_or(FIRST);
-        let repeats = |row: &&RunCall| callbacks.get(&row.tool).is_some_and(|callback| callback.repeats);
-        let Some(lost) = own.filter(|row| row.is_open()).find(|row| !repeats(row)) else { return Ok(()) };
+        let repeats = |row: &RunCall| callbacks.get(&row.tool).is_some_and(|callback| callback.repeats);
+        let open = own.filter(|row| row.is_open());
+        // One that somebody was asked about was not made.
+        let Some(lost) = open.clone().find(|row| row.state != CallState::Asking && !repeats(row)) else {
+            let ended_at = Some(self.0.inner.clock.now());
+            let over = |row: &RunCall| RunCall { state: CallState::Cancelled, ended_at, ..row.clone() };
+            return Ok(open.map(over).collect());
+        };
+        let (what, again, hint) = match lost.tool.contains("://") {
+            true => ("sent", "send", "look at what the request has done, then start the program anew"),
+            false => (
+                "called",
+                "call",
+                "look at what the call has done, then start the program anew; calls that are awaited (Python, JavaScript) do not have this",
+            ),
+        };
         let message = format!(
-            "the process ended after the program had called `{}` and before it next waited: going on would call it again",
+            "the process ended after the program had {what} `{}` and before it next waited: going on would {again} it again",
             lost.tool
         );
-        Err(Error::new(ErrorCode::Conflict, message).with_hint(
-            "look at what the call has done, then start the program anew; calls that are awaited (Python, JavaScript) do not have this",
-        ))
+        Err(Error::new(ErrorCode::Conflict, message).with_hint(hint))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,7 +94,7 @@ impl Blocking {
     /// A stretch of the run begins. What the program can call in it.
     pub(super) fn begin(&self, run: &Run, callbacks: Callbacks) -> Callbacks {
         let mut state = self.state();
-        (state.run, state.rows) = (run.clone(), Vec::new());
+        (state.run, state.rows, state.sent) = (run.clone(), Vec::new(), false);
         drop(state);
         let own = self.clone();
         let wrap: Arc<Wrap> = Arc::new(move |name| {
@@ -114,10 +141,7 @@ impl Blocking {
         if let Some(why) = refused(&state.run, &pending) {
             return Err(why);
         }
-        state.next = state.next.saturating_add(1);
-        let row = RunCall::begun(&pending, self.0.inner.clock.now());
-        state.rows.push(row.clone());
-        Ok(row)
+        Ok(state.begin(pending, self.0.inner.clock.now()))
     }
 
     async fn write(&self, row: &RunCall) -> Result<()> {
@@ -180,6 +204,30 @@ impl Blocking {
         run.usage.calls = state.run.usage.calls;
         run.usage.bytes = state.run.usage.bytes;
         let state_of = |row: &RunCall| if row.refused { CallState::Refused } else { CallState::Done };
-        state.rows.iter().map(|row| RunCall { state: state_of(row), ..row.clone() }).collect()
+        let now = self.0.inner.clock.now();
+        let over = |row: &RunCall| RunCall {
+            state: state_of(row),
+            ended_at: row.ended_at.or(Some(now)),
+            ..row.clone()
+        };
+        state.rows.iter().map(over).collect()
+    }
+}
+
+impl Outgoing for Blocking {
+    fn leaves(&self, what: &str) -> Result<()> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.sent, true) {
+            return Ok(());
+        }
+        let pending = PendingCall { id: state.next, name: what.into(), arguments: "{}".into() };
+        let row = state.begin(pending, self.0.inner.clock.now());
+        let run = state.run.clone();
+        drop(state);
+        let written = self.0.inner.ledger.journal().change(&run, &[row]);
+        if written.is_err() {
+            self.state().sent = false;
+        }
+        written
     }
 }

@@ -138,12 +138,15 @@ impl Driver {
     /// What the first stretch in this process begins with.
     async fn begin(&mut self) -> Result<Given, Stop> {
         let rows = self.sandboxes.inner.ledger.journal().calls(&self.run.id)?;
-        self.blocking.recover(&self.callbacks, &rows)?;
+        let mut changed = self.blocking.recover(&self.callbacks, &rows)?;
         if self.run.usage.waits == 0 {
+            if !changed.is_empty() {
+                self.write(&changed).await?;
+            }
             return Ok(Given::Start);
         }
         // Everything is as it was saved when the program waited last.
-        let changed = self.calls.recover(&self.run, rows, self.now());
+        changed.extend(self.calls.recover(&self.run, rows, self.now()));
         self.write(&changed).await?;
         self.wait().await
     }
@@ -172,7 +175,8 @@ impl Driver {
                 }
                 (noted, is_old || !is_brief(progress, rows, blocking))
             };
-            let stretch = self.sandboxes.stretch(run, request, (given.clone(), shown), note);
+            let outgoing = Arc::new(blocking.clone());
+            let stretch = self.sandboxes.stretch(run, request, (given.clone(), shown, outgoing), note);
             let ended = ended(&self.sandboxes, run, &self.woken);
             let done = tokio::select! {
                 biased;

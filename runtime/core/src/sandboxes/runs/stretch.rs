@@ -7,6 +7,7 @@ use super::super::Sandboxes;
 use super::super::providers::with_fallback;
 use crate::callback::AnswerFile;
 use crate::connections::Decision;
+use crate::network::Outgoing;
 use crate::sandbox::{Answer, Handle, Run, RunCall, WHOLE_RUN};
 use crate::{CallAnswer, Error, ErrorCode, EvalRequest, GuestName, Progress, Result};
 
@@ -37,7 +38,7 @@ impl Sandboxes {
         &self,
         run: &Run,
         mut request: EvalRequest,
-        (given, shown): (Given, Duration),
+        (given, shown, outgoing): (Given, Duration, Arc<dyn Outgoing>),
         note: impl FnOnce(&Progress, Duration) -> (Noted, bool),
     ) -> Result<(Progress, Noted, bool)> {
         self.inner.admission.admit(&mut request)?;
@@ -48,6 +49,10 @@ impl Sandboxes {
         let place = call.admitted(&guest).await?;
         request.context.callbacks = request.context.callbacks.giving_up(&place.seat());
         self.connect(&call.record, (run.id.as_str(), &run.language.to_string()), &mut request.context);
+        let door = request.context.network.clone();
+        if let Some(door) = &door {
+            door.tell(outgoing);
+        }
         call.live.program = Some(guest.runs_as());
         let stretch = call.run(|machine| {
             Box::pin(async move {
@@ -70,7 +75,10 @@ impl Sandboxes {
         if let Progress::Ended(outcome) = progress {
             progress = Progress::Ended(with_fallback(*outcome, &call.record.spec, &self.inner.rules).into());
         }
-        let (noted, saves) = note(&progress, shown);
+        let (mut noted, saves) = note(&progress, shown);
+        if let Some(door) = door {
+            noted.0.network = Some(noted.0.network.unwrap_or_default().with(door.used()));
+        }
         if !saves {
             return Ok((progress, noted, false));
         }
