@@ -121,6 +121,10 @@ fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
     assert_eq!(server.value(json!({"code": asks(port, "POST", "/a"), "sandbox": "narrow"})), 403);
     assert_eq!(server.value(json!({"code": asks(port, "GET", "/b"), "sandbox": "narrow"})), 403);
 
+    // One that the call itself makes has what the call asks for.
+    assert_eq!(server.value(json!({"code": code, "session_key": "new", "allow_network": true})), "hello");
+    assert_eq!(server.value(json!({"code": code, "session_key": "new"})), "hello");
+
     // NET-19: nothing beyond it can be asked for.
     for (arguments, code) in [
         (json!({"network": "other"}), "network_denied"),
@@ -131,7 +135,7 @@ fn s1_32_the_network_is_off_and_on_and_never_more_than_the_operator_allows() {
         (json!({"network": "default", "network_allow": []}), "args_invalid"),
         (json!({"network": "none", "network_allow": [get]}), "args_invalid"),
         (json!({"network": "default", "provider": "docker"}), "provider_unavailable"),
-        (json!({"network": "default", "provider": "kubernetes"}), "capability_unavailable"),
+        (json!({"network": "default", "provider": "kubernetes"}), "provider_unavailable"),
     ] {
         assert_eq!(server.code("sandbox_create", arguments.clone()), code, "{arguments}");
     }
@@ -217,4 +221,34 @@ fn a_recorded_run_is_played_without_its_server() {
     assert_eq!(eval("--network-record", &asks(port, "GET", "/a")), "hello");
     assert_eq!(eval("--network-replay", &asks(port, "GET", "/a")), "hello");
     assert_eq!(eval("--network-replay", &asks(port, "GET", "/b")), "403");
+}
+
+#[test]
+fn s1_32_a_server_whose_tools_cannot_ask_gives_its_sandboxes_the_network() {
+    for (profile, tool, field) in [
+        ("code", "sandbox_code", "value"),
+        ("rlm", "rlm_exec", ""),
+        ("code,sandbox", "sandbox_code", "value"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (port, path) = (server(), folder.path().join("net.toml"));
+        rules(&path, port, "");
+        let mut wire = Wire::greeted(&[
+            "--network",
+            path.to_str().unwrap(),
+            "--state-dir",
+            folder.path().join("state").to_str().unwrap(),
+            "--profile",
+            profile,
+        ]);
+        let answer = wire.call(1, tool, json!({"code": asks(port, "GET", "/a")}));
+        let told = match field {
+            "" => &answer["content"][0]["text"],
+            field => &answer["structuredContent"][field],
+        };
+        // Where others can ask, nobody has it unasked.
+        let wanted = if profile.contains(',') { "PermissionError" } else { "hello" };
+        assert!(told.as_str().is_some_and(|told| told.contains(wanted)), "{profile}: {answer}");
+        assert_eq!(wire.end(Duration::from_secs(20)).status, Some(0));
+    }
 }

@@ -13,7 +13,7 @@ const LASTING: &str = "Without a sandbox every call has a fresh interpreter. To 
 Before something risky call `sandbox_checkpoint`, and go back with `sandbox_restore`; to try several ways from one state, `sandbox_fork`. \
 An idle sandbox is suspended automatically and wakes at the next call; `sandbox_destroy` removes it. ";
 
-const COMMON: &str = "There is no network, and snippets cannot start processes. The whole standard library of CPython \
+const COMMON: &str = "There is no network but what the operator allows, and snippets cannot start processes. The whole standard library of CPython \
     3.14 is available; packages only if the operator allows `sandbox_install`. \
 Default limits: 5 s, 128 MiB, 16 KiB of each output stream; raise them by argument up to the ceilings that \
 `sandbox_capabilities` lists. \
@@ -24,7 +24,7 @@ const EVAL: &str = "Call `framework__eval` with a PHP snippet to try something i
 
 const EVAL_ALONE: &str = "Call `framework__eval` with a PHP snippet to try something. This server was started without a project: there are no packages and there is no `container()`. ";
 
-const EVAL_COMMON: &str = "Every call is fresh; the value that the snippet returns comes back typed. There is no network and no process.";
+const EVAL_COMMON: &str = "Every call is fresh; the value that the snippet returns comes back typed. There is no process, and no network but what the operator allows.";
 
 const SPRITES: &str = "Named persistent sandboxes: `sprite_create` creates one, `sprite_checkpoint` saves its state, `sprite_restore` goes back to it. \
 `sprite_shutdown` stops it, and any call wakes it.";
@@ -33,7 +33,7 @@ const RLM: &str = "One persistent Python REPL: `rlm_exec` runs code, and variabl
     `rlm_load`, which does not show them, inspect parts with `rlm_get`, and print little. `llm_query(prompt)` asks a \
     language model from within the code, if one is available.";
 
-const CODEGEN: &str = "One persistent sandbox, with Bash, Python, JavaScript and PHP and no network. Work in `/workspace`: write files with `Bash` (here-documents), look at \
+const CODEGEN: &str = "One persistent sandbox, with Bash, Python, JavaScript and PHP and no network but what the operator allows. Work in `/workspace`: write files with `Bash` (here-documents), look at \
 them with `Read`, change them with `Edit`. Check your work with `run_tests`, `run_lint` and `run_typecheck`: a call \
 is an error as long as a check fails. Skills are under `/skills`, each with a SKILL.md; put results for the user into \
 `/workspace/outputs`.";

@@ -13,7 +13,7 @@ const SEEN: usize = 8 << 10;
 pub(super) const SYSTEM: &str = "You solve a task by writing Python code that runs in a sandbox. The inputs are variables \
 there already; they may be long, so look at parts of them and never print them as a whole. Answer each turn with one code \
 block between ```python and ```. It is run; variables, functions and imports stay for the next turn. You are shown what it \
-printed, the value of its last expression and its errors, cut to 8 KiB. There is no network. \
+printed, the value of its last expression and its errors, cut to 8 KiB. There is no network but what the operator allows. \
 llm_query(prompt) asks a language model about a text and returns its answer as a str; llm_query_batched(prompts) asks about \
 several at once. Use them for what code alone cannot do, such as judging or summing up parts of a long text. \
 When you have the outputs and have checked them, call submit(NAME=VALUE, ...) with every output by its name: that ends the \

@@ -257,7 +257,7 @@ fn bash() -> Verb<Bash, Executed> {
         name: "Bash",
         title: "Run a shell command",
         description: "Runs a bash command line in the sandbox and returns its output and exit code. Pipes, redirections, loops, \
-            here-documents and the usual commands work, and `python3`, `node` and `php` run on the same files; there is no network. \
+            here-documents and the usual commands work, and `python3`, `node` and `php` run on the same files; there is no network but what the operator allows. \
             The working directory, variables and functions are kept for the next call. Skills are under `/skills`; put artifacts \
             into `/workspace/outputs`. Long output is cut in the middle, and the answer names a file with all of it.",
         arguments: Bash::table(),

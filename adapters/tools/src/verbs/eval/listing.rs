@@ -24,7 +24,7 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 const DESCRIPTION: &str = "Runs a Python, JavaScript, TypeScript or PHP snippet in a fresh, isolated sandbox and returns \
 the typed value of its last expression, its standard output and standard error, and the exception if it raised one. \
 Use it to compute, parse, transform or verify something exactly instead of guessing; a call starts in milliseconds and \
-nothing is kept from one call to the next. The language's standard library is there; there is no network, no \
+nothing is kept from one call to the next. The language's standard library is there; there is no network but what the operator allows, no \
 subprocess, no package installer, and no file of the host other than mounted folders (`/tmp` is a scratch folder that \
 vanishes). An exception or a non-zero exit is a normal answer; a run that passes its time, memory or fuel limit is \
 stopped and `error` names the limit and what to change. Long values and output are cut and say so: page through a \
