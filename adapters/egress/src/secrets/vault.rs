@@ -238,7 +238,7 @@ fn next(held: &[Held]) -> Option<Instant> {
 }
 
 /// The forms in which a value is looked for: itself, in lower case (as in names of headers), base64 wherever in a text it begins, percent
-/// escapes as browsers, Python, forms and the gate write them, and as JSON escapes it.
+/// escapes as browsers, Python, forms and the gate write them, as JSON escapes it by the libraries of several languages, and as HTML does.
 fn forms(value: &Value) -> Vec<Zeroizing<Vec<u8>>> {
     let bytes = value.bytes();
     let mut all = vec![Zeroizing::new(bytes.to_vec()), Zeroizing::new(bytes.to_ascii_lowercase())];
@@ -268,10 +268,37 @@ fn forms(value: &Value) -> Vec<Zeroizing<Vec<u8>>> {
         }
         all.push(text);
     }
+    for escapes in ESCAPES {
+        let mut text = Zeroizing::new(Vec::new());
+        for byte in bytes {
+            match escapes.iter().find(|(plain, _)| plain == byte) {
+                Some((_, escape)) => text.extend_from_slice(escape.as_bytes()),
+                None => text.push(*byte),
+            }
+        }
+        all.push(text);
+    }
     all.sort_by(|one, other| one.as_slice().cmp(other));
     all.dedup();
     all
 }
+
+/// Escapes of single characters: JSON as Go writes it, as PHP does if it is asked to, HTML as most do, and with numbers.
+const ESCAPES: [&[(u8, &str)]; 5] = [
+    &[(b'&', r"\u0026"), (b'<', r"\u003c"), (b'>', r"\u003e"), (b'"', r#"\""#), (b'\\', r"\\")],
+    &[
+        (b'&', r"\u0026"),
+        (b'<', r"\u003C"),
+        (b'>', r"\u003E"),
+        (b'\'', r"\u0027"),
+        (b'"', r"\u0022"),
+        (b'\\', r"\\"),
+        (b'/', r"\/"),
+    ],
+    &[(b'&', "&amp;"), (b'<', "&lt;"), (b'>', "&gt;"), (b'"', "&quot;"), (b'\'', "&#39;")],
+    &[(b'&', "&amp;"), (b'<', "&lt;"), (b'>', "&gt;"), (b'"', "&quot;"), (b'\'', "&#x27;")],
+    &[(b'&', "&amp;"), (b'<', "&lt;"), (b'>', "&gt;"), (b'"', "&#34;"), (b'\'', "&#39;")],
+];
 
 /// Percent escapes of all but letters, digits, `-._~` and what is `kept`.
 fn percent(bytes: &[u8], kept: &[u8], hex: &[u8; 16], plus: bool) -> Zeroizing<Vec<u8>> {
@@ -330,6 +357,17 @@ mod tests {
         }
         let json = serde_json::to_string(text).unwrap();
         assert!(found.are_in(json.as_bytes()) && !found.are_in(b"p@ss w/rd"));
+        let value = Value::new(r#"a&b<c>d'e/f"g"#.into()).unwrap();
+        let found = Forms::new(&forms(&value));
+        for form in [
+            r#"a\u0026b\u003cc\u003ed'e/f\"g"#,
+            r"a\u0026b\u003Cc\u003Ed\u0027e\/f\u0022g",
+            "a&amp;b&lt;c&gt;d&#39;e/f&quot;g",
+            "a&amp;b&lt;c&gt;d&#x27;e/f&quot;g",
+            "a&amp;b&lt;c&gt;d&#39;e/f&#34;g",
+        ] {
+            assert!(found.are_in(form.as_bytes()), "{form}");
+        }
     }
 
     #[tokio::test]
