@@ -19,6 +19,7 @@ use super::server;
 use network::Servers;
 
 mod network;
+mod own;
 mod php_clients;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -303,7 +304,9 @@ pub(super) fn run(extent: &Extent) -> Result<Totals> {
             Err(cause) => report.skip(&cause, 2 * checks.len() as u64),
         }
     }
-    report.close("packages", &mut expected, extent, |name| ran.contains(name))
+    let mut totals = report.close("packages", &mut expected, extent, |name| ran.contains(name))?;
+    totals.add(own::run(&dormouse, extent)?);
+    Ok(totals)
 }
 
 /// Each snippet is run in a project that is opened, and again, when it is kept.
