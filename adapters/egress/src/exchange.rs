@@ -249,6 +249,10 @@ impl Door {
             None => Zeroizing::new(path.to_owned()),
         };
         let uri: Uri = whole.parse().map_err(|_| form())?;
+        if length == Some(0) {
+            // Of a body without bytes hyper says nothing, and some servers want to be told that there is none.
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
         let traffic = note.traffic.clone();
         let mut request = Request::new(Outgoing::boxed(body, length, self.0.account.clone(), traffic));
         *request.method_mut() = head.method;

@@ -7,7 +7,7 @@ use dormouse_core::testing::wait_until_async;
 use hyper::Response;
 
 use crate::tests::support::{Authority, SECRET, Server, Setup, answer, ask, get, request, rule, self_signed};
-use crate::{Grant, Reason, Run, Wanted, full};
+use crate::{Grant, Reason, Run, Wanted, empty, full};
 
 #[tokio::test]
 async fn net_01_without_a_rule_nothing_leaves_and_no_name_is_looked_up() {
@@ -62,6 +62,19 @@ async fn an_allowed_request_leaves_and_is_written_down() {
     assert_eq!(std::fs::metadata(setup.audit_path()).unwrap().permissions().mode() & 0o777, 0o600);
     let used = door.used();
     assert_eq!((used.requests, used.bytes_out, used.bytes_in, used.denied.len()), (1, 5, 9, 0));
+}
+
+#[tokio::test]
+async fn a_request_that_says_it_has_no_body_says_so_to_the_server() {
+    let server = Server::http(None, |_, _| answer(&[], "")).await;
+    let setup = Setup::new(None, "", &rule("http", server.port, "")).await;
+    let url = format!("http://a.test:{}/", server.port);
+    let ask_for = async |method: &str, headers: &[(&str, &str)]| {
+        assert_eq!(ask(&setup.door(), request(method, &url, headers, empty())).await.unwrap().status, 200);
+        server.last().contains("content-length: 0\n")
+    };
+    assert!(ask_for("POST", &[("content-length", "0")]).await);
+    assert!(!ask_for("GET", &[]).await);
 }
 
 #[tokio::test]
