@@ -1,5 +1,6 @@
-"""Packages of others that need something here: extensions that are linked with the interpreter, and anyio, which starts threads of its own
-for functions that block, which are called at once, as `asyncio.to_thread` does, and for loops (`threads.portal_maker`)."""
+"""Packages of others that need something here: extensions that are linked with the interpreter; anyio, which starts threads of its own
+for functions that block, which are called at once, as `asyncio.to_thread` does, and for loops (`threads.portal_maker`); rich, whose
+displays are drawn by a thread now and then: here they are drawn when they begin, where the program refreshes them, and when they end."""
 
 import _imp
 import contextvars
@@ -25,7 +26,15 @@ def _change_portals(module):
     module.start_blocking_portal = threads.portal_maker(module)
 
 
-_CHANGES = {"anyio._backends._asyncio": _change_backend, "anyio.from_thread": _change_portals}
+def _change_displays(module):
+    module._RefreshThread.start = module._RefreshThread.join = lambda self, timeout=None: None
+
+
+_CHANGES = {
+    "anyio._backends._asyncio": _change_backend,
+    "anyio.from_thread": _change_portals,
+    "rich.live": _change_displays,
+}
 
 
 class Linked:
