@@ -58,7 +58,8 @@ fn reaching(folder: &Path, seen: &Arc<Seen>, port: u16) -> Process {
     let process = Process::new(folder, seen);
     let rules = format!(
         "[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"http\"\n\
-         [[profile.default.allow]]\nhost = \"localhost\"\nport = {port}\nprotocol = \"http\"\naddresses = [\"127.0.0.0/8\"]\n"
+         [[profile.default.allow]]\nhost = \"localhost\"\nport = {port}\nprotocol = \"http\"\naddresses = [\"127.0.0.0/8\"]\n\
+         [budget]\nrequests = 4\n"
     );
     let settings = file::parse(&rules, &folder.join("net.toml")).unwrap();
     let options =
@@ -105,6 +106,17 @@ fn run_65_a_request_that_was_sent_before_its_process_ended_is_not_sent_again() {
     let ended = fourth.ended(&run);
     assert_eq!((ended.state, value(&ended)), (RunState::Done, serde_json::json!("okok")));
     assert_eq!(asked.post.load(Ordering::SeqCst), 1);
+    // A wait does not fill the run's budget again.
+    let code = program(
+        port,
+        "told = []\nfor _ in range(3):\n    for _ in range(2):\n        try: told.append(ask('/a'))\n        except Exception as error: told.append(error.code)\n    await asyncio.sleep(1.1)\nrepr(told)",
+    );
+    let spends = fourth.start("spends", PYTHON, &code);
+    let ended = fourth.ended(&spends);
+    assert_eq!(value(&ended), "['ok', 'ok', 'ok', 'ok', 429, 429]");
+    let network = ended.network.unwrap();
+    assert_eq!((network.requests, network.denied[0].reason.as_ref()), (4, "requests"), "{network:?}");
+    let ended = fourth.run(&run);
     let calls = fourth.calls(&run);
     assert_eq!((calls.len(), calls[0].state), (1, CallState::Done), "{calls:?}");
     assert!(ended.network.unwrap().requests >= 3);

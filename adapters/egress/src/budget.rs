@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dormouse_core::network::NetworkUse;
+
 use crate::reason::{Reason, Refusal};
 
 /// How much may be spent. What is counted is since the run, the owner or the process began; connections are those open at one time.
@@ -170,6 +172,16 @@ impl Account {
     pub(crate) fn connection(&self) -> Result<Held, Refusal> {
         self.spend(Reason::Connections, 1)?;
         Ok(Held(self.clone()))
+    }
+
+    /// Counts what the run has spent before. Its owner and the process had it from them when it was spent.
+    pub(crate) fn begin_with(&self, before: &NetworkUse) {
+        let Purse { requests, bytes_out, bytes_in, .. } = &*self.0[0];
+        for (count, amount) in
+            [(requests, before.requests), (bytes_out, before.bytes_out), (bytes_in, before.bytes_in)]
+        {
+            count.spent.fetch_add(amount, Ordering::Relaxed);
+        }
     }
 
     /// What the run has spent.

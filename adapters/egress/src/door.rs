@@ -39,9 +39,13 @@ impl Port for Door {
         Door::used(self)
     }
 
-    fn tell(&self, outgoing: Arc<dyn Outgoing>) {
-        // It is told once, before the run begins.
-        let _told_before = self.0.outgoing.set(outgoing);
+    fn go_on(&self, before: Option<&NetworkUse>, outgoing: Arc<dyn Outgoing>) {
+        if let Some(before) = before {
+            self.0.account.begin_with(before);
+            self.0.tally.begin_with(before);
+        }
+        // It is called once.
+        let _called_before = self.0.outgoing.set(outgoing);
     }
 
     fn proxy(&self) -> dormouse_core::Result<Option<Arc<dyn ProxyPort>>> {

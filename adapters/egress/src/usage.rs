@@ -37,6 +37,12 @@ impl Tally {
         self.masked.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// Goes on where a run has done this before.
+    pub(crate) fn begin_with(&self, before: &NetworkUse) {
+        self.masked(before.secrets_masked);
+        self.denied.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone_from(&before.denied);
+    }
+
     pub(crate) fn told(&self, spent: Spent) -> NetworkUse {
         NetworkUse {
             requests: spent.requests,

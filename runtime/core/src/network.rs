@@ -119,9 +119,10 @@ pub trait Door: Any + Send + Sync {
     /// What was done so far.
     fn used(&self) -> NetworkUse;
 
-    /// Lets somebody hear from here on of what leaves. Default: nobody does.
-    fn tell(&self, outgoing: Arc<dyn Outgoing>) {
-        drop(outgoing);
+    /// Goes on with a run that has done this before: it counts as done here, and `outgoing` hears of what leaves from here on. Called
+    /// once, before the run goes on. Default: neither.
+    fn go_on(&self, before: Option<&NetworkUse>, outgoing: Arc<dyn Outgoing>) {
+        drop((before, outgoing));
     }
 
     /// The same door for programs that know nothing of it, and speak with a proxy of HTTP. Default none.
@@ -268,26 +269,6 @@ pub struct NetworkUse {
     pub denied: Vec<Denied>,
     /// How often a secret's value was masked in an answer.
     pub secrets_masked: u64,
-}
-
-impl NetworkUse {
-    /// Most refusals that are told.
-    const DENIED: usize = 16;
-
-    /// What was done in two parts of one run.
-    #[must_use]
-    pub fn with(mut self, more: Self) -> Self {
-        self.requests = self.requests.saturating_add(more.requests);
-        self.bytes_in = self.bytes_in.saturating_add(more.bytes_in);
-        self.bytes_out = self.bytes_out.saturating_add(more.bytes_out);
-        self.secrets_masked = self.secrets_masked.saturating_add(more.secrets_masked);
-        for denied in more.denied {
-            if self.denied.len() < Self::DENIED && !self.denied.contains(&denied) {
-                self.denied.push(denied);
-            }
-        }
-        self
-    }
 }
 
 /// What was refused: an agent can show it to its operator.

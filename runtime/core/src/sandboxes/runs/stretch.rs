@@ -51,7 +51,7 @@ impl Sandboxes {
         self.connect(&call.record, (run.id.as_str(), &run.language.to_string()), &mut request.context);
         let door = request.context.network.clone();
         if let Some(door) = &door {
-            door.tell(outgoing);
+            door.go_on(run.network.as_ref(), outgoing);
         }
         call.live.program = Some(guest.runs_as());
         let stretch = call.run(|machine| {
@@ -77,7 +77,7 @@ impl Sandboxes {
         }
         let (mut noted, saves) = note(&progress, shown);
         if let Some(door) = door {
-            noted.0.network = Some(noted.0.network.unwrap_or_default().with(door.used()));
+            noted.0.network = Some(door.used());
         }
         if !saves {
             return Ok((progress, noted, false));
