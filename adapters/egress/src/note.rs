@@ -73,6 +73,7 @@ impl Note {
             begin: Instant::now(),
             stage: Stage::New,
             target: target.clone(),
+        door.gate().under_way.send_modify(|count| *count += 1);
             method: method.chars().take(MAX_METHOD).collect(),
             path,
             rule: None,
@@ -191,3 +192,4 @@ fn unrecorded(error: &io::Error) -> Refusal {
     tracing::error!("the audit cannot be written, so nothing leaves: {error}");
     Refusal::new(Reason::Unrecorded, "the audit of the network cannot be written")
 }
+        self.door.gate().under_way.send_modify(|count| *count -= 1);
