@@ -128,9 +128,9 @@ struct GivenRule {
     port: Option<u16>,
     #[serde(default)]
     protocol: Protocol,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some")]
     methods: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some")]
     paths: Vec<String>,
     websocket: Option<bool>,
     #[serde(default)]
@@ -185,6 +185,15 @@ struct GivenBudget {
 enum Amount {
     Number(u64),
     Text(String),
+}
+
+/// A list that restricts. One without an element would allow nothing, which is what no rule is for, and is never read as "all".
+pub(crate) fn some<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
+    let all = Vec::deserialize(from)?;
+    if all.is_empty() {
+        return Err(serde::de::Error::custom("an empty list allows nothing: leave the key out to allow all"));
+    }
+    Ok(all)
 }
 
 /// Reads a file of rules.

@@ -9,6 +9,7 @@ use hyper::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Network;
+use crate::file::some;
 use crate::host::{Host, HostPattern};
 use crate::path::{PathPattern, has_one_reading};
 use crate::reason::{Reason, Refusal};
@@ -290,11 +291,11 @@ pub struct WantedRule {
     /// What is spoken. Default: https.
     #[serde(default)]
     pub protocol: Protocol,
-    /// Methods. Default: those of the profile.
-    #[serde(default)]
+    /// Methods, where some are named. Default: those of the profile.
+    #[serde(default, deserialize_with = "some")]
     pub methods: Vec<String>,
-    /// Paths. Default: those of the profile.
-    #[serde(default)]
+    /// Paths, where some are named. Default: those of the profile.
+    #[serde(default, deserialize_with = "some")]
     pub paths: Vec<String>,
     /// Whether requests may become WebSockets. Default: as the profile has it.
     pub websocket: Option<bool>,
