@@ -282,7 +282,7 @@ impl Door {
                     Err(_) => return Err(slow()),
                 },
             };
-            note.address = Some(wire.address);
+            note.address = Some(wire.address.clone());
             match tokio::time::timeout_at(until, wire.sender.try_send_request(request)).await {
                 Ok(Ok(answer)) => return Ok((wire, answer)),
                 Ok(Err(mut error)) => match error.take_message() {

@@ -60,12 +60,13 @@ mod carry;
 mod cassette;
 mod check;
 mod door;
+mod ending;
 mod errand;
 mod exchange;
 pub mod file;
 pub mod flags;
-#[doc(hidden)]
 mod flushed;
+#[doc(hidden)]
 pub mod fuzz;
 mod gate;
 pub mod host;

@@ -229,7 +229,7 @@ impl Opened {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent()?;
             let wire = view.state.dialer.connect(&place).await?;
-            note.address = Some(wire.address);
+            note.address = Some(wire.address.clone());
             way.keep(place, wire);
             note.ended();
         } else {
