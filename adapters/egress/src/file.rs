@@ -13,7 +13,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::address::Network;
 use crate::budget::{Budget, Budgets};
@@ -302,7 +302,9 @@ fn certificates(
 ) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| format!("`{}` holds no certificates: {error}", file.display());
     let before = all.len();
-    let opened = operator.open(file).map_err(|error| told(&error))?.take(MAX_FILE);
+    let opened =
+        operator.open(file).map_err(|error| format!("`{}` cannot be read: {error}", file.display()))?;
+    let opened = opened.take(MAX_FILE);
     for certificate in CertificateDer::pem_reader_iter(opened) {
         let certificate = certificate.map_err(|error| told(&error))?;
         RootCertStore::empty().add(certificate.clone()).map_err(|error| told(&error))?;

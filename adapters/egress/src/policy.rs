@@ -244,6 +244,15 @@ fn refusal(asked: &Asked<'_>, reason: Reason, rule: Option<&Rule>) -> Refusal {
     let Asked { protocol, host, port, method, path, .. } = asked;
     let short = |text: &str| text.chars().take(200).collect::<String>().escape_debug().to_string();
     let message = match reason {
+        // Where the protocol is not known yet, there is no method.
+        Reason::Port
+            if let Some(rule) = rule.filter(|rule| !method.is_empty() && rule.protocol != *protocol) =>
+        {
+            format!(
+                "no rule allows {protocol} to `{host}` at port {port}; the nearest is of {} at port {}",
+                rule.protocol, rule.port
+            )
+        }
         Reason::Port => format!("no rule allows port {port} of `{host}`"),
         Reason::Protocol => format!("no rule allows {protocol} to `{host}` at port {port}"),
         Reason::Method => format!("no rule allows the method `{}` at `{host}`", short(method)),
