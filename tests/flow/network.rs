@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use dormouse_tests::wire::Wire;
+use dormouse_tests::{binary, served};
 use serde_json::{Value as Json, json};
 
 /// A server of HTTP in the open that answers `hello` to everything, at a port of 127.0.0.1.
@@ -216,7 +217,7 @@ fn a_recorded_run_is_played_without_its_server() {
     let audit = audit.to_str().unwrap();
     let eval = |how: &str, code: &str| {
         let words = ["eval", "--network", path, "--network-audit", audit, how, tape, code];
-        dormouse_tests::binary::dormouse(&words, b"").text().trim().to_owned()
+        binary::dormouse(&words, b"").text().trim().to_owned()
     };
     assert_eq!(eval("--network-record", &asks(port, "GET", "/a")), "hello");
     assert_eq!(eval("--network-replay", &asks(port, "GET", "/a")), "hello");
@@ -250,5 +251,84 @@ fn s1_32_a_server_whose_tools_cannot_ask_gives_its_sandboxes_the_network() {
         let wanted = if profile.contains(',') { "PermissionError" } else { "hello" };
         assert!(told.to_string().contains(wanted), "{profile}: {answer}");
         assert_eq!(wire.end(Duration::from_secs(20)).status, Some(0));
+    }
+}
+
+/// A server of HTTP in the open that begins an answer and never ends it.
+fn endless() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhello");
+            open.push(stream);
+        }
+    });
+    port
+}
+
+#[test]
+fn net_25_a_command_that_ends_says_how_its_requests_ended_and_keeps_what_it_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, path) = (endless(), folder.path().join("net.toml"));
+    rules(&path, port, "");
+    let tape = folder.path().join("tape");
+    let begin = format!(
+        "import urllib.request as u\nanswer = u.urlopen('http://127.0.0.1:{port}/a')\nprint(answer.read(5).decode(), flush=True)\n"
+    );
+    for (number, (rest, status)) in
+        [("1 + 1", 0), ("raise SystemExit(3)", 3), ("while True: pass", 124), ("answer.read(5)", 143)]
+            .into_iter()
+            .enumerate()
+    {
+        let audit = folder.path().join(format!("audit{number}.jsonl"));
+        let code = format!("{begin}{rest}");
+        let words = [
+            "eval",
+            "--network",
+            path.to_str().unwrap(),
+            "--network-audit",
+            audit.to_str().unwrap(),
+            "--network-record",
+            tape.to_str().unwrap(),
+            "--timeout",
+            if status == 143 { "60s" } else { "3s" },
+            &code,
+        ];
+        let mut child = binary::command(&words).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, "hello\n", "{rest}");
+        if status == 143 {
+            served::signal(child.id(), "TERM");
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(status), "{rest}");
+        let lines = std::fs::read_to_string(&audit).unwrap();
+        let lines: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines.len() == 2 && lines[0]["event"] == "sent", "{rest}: {lines:?}");
+        assert!(lines[1]["event"] == "ended" && lines[1]["reason"] == "cancelled", "{rest}: {lines:?}");
+        let text = std::fs::read_to_string(&tape).unwrap();
+        assert!(text.contains("\"hello\"") && text.contains("\"whole\""), "{rest}: {text}");
+        assert!(!folder.path().join("tape.part").exists());
+        // Played, it gives what came, and breaks off then.
+        let code =
+            format!("{begin}try: answer.read()\nexcept Exception as error: print(type(error).__name__)");
+        let words = [
+            "eval",
+            "--network",
+            path.to_str().unwrap(),
+            "--network-audit",
+            audit.to_str().unwrap(),
+            "--network-replay",
+            tape.to_str().unwrap(),
+            &code,
+        ];
+        let played = binary::dormouse(&words, b"");
+        let text = played.text();
+        assert_eq!(text, "hello\nIncompleteRead\n", "{}", played.complaint());
     }
 }

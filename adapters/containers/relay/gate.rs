@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use crate::frames::{CREDIT, DATA, END, OPEN, PIECE, READY, RESET, WINDOW};
 
-/// Connections at one time; more wait to be taken.
+/// Connections at one time. One more waits for a moment and is closed then: those that stay open for nothing would have it wait for ever.
 const CONNECTIONS: usize = 64;
+/// How long a connection waits for its place.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The stack of a thread, in bytes.
 const STACK: usize = 128 << 10;
 /// Time after which it is tried again to take a connection, or the port.
@@ -50,12 +52,18 @@ fn listen(port: u16) -> Option<TcpListener> {
 /// Takes connections, as many as there may be.
 fn take(listener: &TcpListener, all: &Arc<All>) {
     let mut number = 0_u32;
+    let mut patience = PATIENCE;
     loop {
-        all.wait_for_room();
         let Ok((stream, _)) = listener.accept() else {
             thread::sleep(AGAIN);
             continue;
         };
+        // What comes behind one that has waited for nothing does not wait as well.
+        if !all.wait_for_room(patience) {
+            patience = Duration::ZERO;
+            continue;
+        }
+        patience = PATIENCE;
         number = number.wrapping_add(1);
         if begin(stream, number, all).is_err() {
             all.forget(number);
@@ -137,11 +145,11 @@ impl All {
         }
     }
 
-    fn wait_for_room(&self) {
-        let mut connections = self.lock();
-        while connections.len() >= CONNECTIONS {
-            connections = self.less.wait(connections).unwrap_or_else(PoisonError::into_inner);
-        }
+    /// Waits until there is room for one more. Whether there is.
+    fn wait_for_room(&self, patience: Duration) -> bool {
+        let is_full = |connections: &mut HashMap<u32, Arc<Connection>>| connections.len() >= CONNECTIONS;
+        let waited = self.less.wait_timeout_while(self.lock(), patience, is_full);
+        waited.unwrap_or_else(PoisonError::into_inner).0.len() < CONNECTIONS
     }
 
     /// Reads what the host says, until it ends.

@@ -77,3 +77,79 @@ impl Drop for Carrying {
         self.task.abort();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::{Child, ChildStdout, Command, Stdio};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::frames::{OPEN, READY};
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn frame(said: &mut ChildStdout) -> (u8, u32) {
+        let mut head = [0; 9];
+        said.read_exact(&mut head).unwrap();
+        (head[0], u32::from_be_bytes(head[1..5].try_into().unwrap()))
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "it is our program")]
+    fn net_22_a_connection_beyond_those_that_a_relay_carries_is_closed() {
+        if PROGRAM.is_empty() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("relay");
+        std::fs::write(&path, PROGRAM).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let mut command = Command::new(&path);
+        command.args(["gate", &port.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut program = Ended(command.spawn().unwrap());
+        let mut said = program.0.stdout.take().unwrap();
+        assert_eq!(frame(&mut said), (READY, 0));
+        let connect = || {
+            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream
+        };
+        let mut open: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
+        for number in 1..=64 {
+            assert_eq!(frame(&mut said), (OPEN, number));
+        }
+        for _ in 0..200 {
+            // An end, or a reset.
+            let mut more = connect();
+            assert!(!matches!(more.read(&mut [0]), Ok(1..)));
+        }
+        // One that is over makes room: for the host its end is one, and the host says that it is.
+        drop(open.pop());
+        let mut stdin = program.0.stdin.take().unwrap();
+        let (kind, number) = frame(&mut said);
+        assert_eq!((kind, number), (crate::frames::END, 64));
+        stdin.write_all(&[&[crate::frames::RESET][..], &number.to_be_bytes(), &[0; 4]].concat()).unwrap();
+        stdin.flush().unwrap();
+        let _last = loop {
+            let mut stream = connect();
+            stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+            // Whoever is carried hears nothing yet.
+            match stream.read(&mut [0]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break stream,
+                _ => {}
+            }
+        };
+        assert_eq!(frame(&mut said).0, OPEN);
+    }
+}

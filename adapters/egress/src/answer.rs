@@ -134,8 +134,8 @@ impl Answering {
         Ok(passed)
     }
 
-    fn record(&self, passed: &[u8]) {
-        if let Some(tape) = &self.tape {
+    fn record(&mut self, passed: &[u8]) {
+        if let Some(tape) = &mut self.tape {
             tape.piece(passed);
         }
     }

@@ -57,6 +57,9 @@ pub(crate) struct Line<'a> {
     pub(crate) rule: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) address: Option<String>,
+    /// Further addresses of the name, outside of the public internet: a rule names them all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) addresses: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<u16>,
     pub(crate) bytes_out: u64,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
+use crate::ending::{Heads, Side};
 use crate::gate::Door;
 use crate::note::Note;
 use crate::reason::{Reason, Refusal};
@@ -33,8 +34,9 @@ pub(crate) async fn carry(
     let (from_guest, to_guest) = tokio::io::split(guest);
     let (from_server, to_server) = tokio::io::split(server);
     let carrying = async {
-        let out = Pump { door, note, budget: Reason::BytesOut, frames: None };
-        let back = Pump { door, note, budget: Reason::BytesIn, frames: frames.as_mut() };
+        let heads = || websocket.then(Heads::default);
+        let out = Pump { door, note, side: Side::Guest, heads: heads(), frames: None };
+        let back = Pump { door, note, side: Side::Server, heads: heads(), frames: frames.as_mut() };
         tokio::try_join!(out.run(from_guest, to_server), back.run(from_server, to_guest))
     };
     let over = async {
@@ -58,8 +60,10 @@ pub(crate) async fn carry(
 struct Pump<'a> {
     door: &'a Door,
     note: &'a Note,
-    /// The budget that pays for it.
-    budget: Reason,
+    /// Who sends.
+    side: Side,
+    /// Of a WebSocket: where its end is.
+    heads: Option<Heads>,
     frames: Option<&'a mut Frames>,
 }
 
@@ -84,8 +88,17 @@ impl Pump<'_> {
                 continue;
             };
             let read = read.map_err(broke)?;
-            self.door.0.account.spend(self.budget, read as u64)?;
-            let count = if self.budget == Reason::BytesOut { &traffic.sent } else { &traffic.came };
+            let (budget, count) = match self.side {
+                Side::Guest => (Reason::BytesOut, &traffic.sent),
+                Side::Server => (Reason::BytesIn, &traffic.came),
+            };
+            self.door.0.account.spend(budget, read as u64)?;
+            if read == 0 {
+                traffic.ending.gone(self.side);
+            }
+            if self.heads.as_mut().is_some_and(|heads| heads.end_in(&piece[..read])) {
+                traffic.ending.closed();
+            }
             count.fetch_add(read as u64, Ordering::Relaxed);
             match &mut self.frames {
                 None => to.write_all(&piece[..read]).await.map_err(broke)?,

@@ -104,6 +104,22 @@ mod tests {
         assert_eq!(check("GET", "http://a.test/").unwrap().reason, Some(Reason::Port));
         assert_eq!(check("GET", "wss://a.test/").unwrap().reason, Some(Reason::Upgrade));
         assert_eq!(check("GET", "https://b.test/").unwrap().reason, Some(Reason::Host));
+        let told = |url: &str| match check("GET", url) {
+            Ok(verdict) => verdict.message.unwrap(),
+            Err(error) => error.message().to_owned(),
+        };
+        for (url, wanted) in [
+            (
+                "http://a.test/",
+                "no rule allows http to `a.test` at port 80; the nearest is of https at port 443",
+            ),
+            ("https://a.test:99999/", "the URL's port is none from 1 to 65535"),
+            ("https://a.test:0/", "the URL's port is none from 1 to 65535"),
+            ("https://user:word@a.test/", "the URL names a user"),
+            ("https://127.1/", "the URL's host is no name"),
+        ] {
+            assert!(told(url).contains(wanted), "{url}: {}", told(url));
+        }
         for bad in ["a.test", "ftp://a.test/", "https://127.1/", "https://u@a.test/", ""] {
             assert_eq!(check("GET", bad).unwrap_err().code().as_str(), "args_invalid", "{bad}");
         }

@@ -214,8 +214,12 @@ impl Door {
         if websocket && self.gate().is_played() {
             return Err(missing("a WebSocket"));
         }
-        let written = (self.cassette().is_some() && !websocket)
-            .then(|| Written::of(method, target, &uri, &headers, view.placeholders()));
+        let written = (self.cassette().is_some() && !websocket).then(|| {
+            // What is played has been washed when it was recorded, and values are not known then.
+            let values = (!self.gate().is_played() && !view.state.vault.secrets().is_empty())
+                .then(|| Washer::new(view.state.vault.now().forms.clone()));
+            Written::of(method, target, &uri, &headers, view.placeholders(), values)
+        });
         let length = message::head(&uri, &mut headers)?;
         message::strip(&mut headers);
         if !rule.methods.is_empty() {
@@ -282,7 +286,7 @@ impl Door {
                     Err(_) => return Err(slow()),
                 },
             };
-            note.address = Some(wire.address);
+            note.address = Some(wire.address.clone());
             match tokio::time::timeout_at(until, wire.sender.try_send_request(request)).await {
                 Ok(Ok(answer)) => return Ok((wire, answer)),
                 Ok(Err(mut error)) => match error.take_message() {
@@ -364,7 +368,7 @@ fn check(status: StatusCode, headers: &HeaderMap, method: &Method, washed: bool)
 }
 
 /// Masks values in an answer's headers. How many there were.
-fn wash(headers: &mut HeaderMap, washer: &Washer) -> u64 {
+pub(crate) fn wash(headers: &mut HeaderMap, washer: &Washer) -> u64 {
     let mut found = 0;
     let names: Vec<_> =
         headers.keys().filter(|name| washer.finds(name.as_str().as_bytes())).cloned().collect();

@@ -13,7 +13,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::address::Network;
 use crate::budget::{Budget, Budgets};
@@ -128,9 +128,9 @@ struct GivenRule {
     port: Option<u16>,
     #[serde(default)]
     protocol: Protocol,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some")]
     methods: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some")]
     paths: Vec<String>,
     websocket: Option<bool>,
     #[serde(default)]
@@ -185,6 +185,15 @@ struct GivenBudget {
 enum Amount {
     Number(u64),
     Text(String),
+}
+
+/// A list that restricts. One without an element would allow nothing, which is what no rule is for, and is never read as "all".
+pub(crate) fn some<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
+    let all = Vec::deserialize(from)?;
+    if all.is_empty() {
+        return Err(serde::de::Error::custom("an empty list allows nothing: leave the key out to allow all"));
+    }
+    Ok(all)
 }
 
 /// Reads a file of rules.
@@ -293,7 +302,9 @@ fn certificates(
 ) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| format!("`{}` holds no certificates: {error}", file.display());
     let before = all.len();
-    let opened = operator.open(file).map_err(|error| told(&error))?.take(MAX_FILE);
+    let opened =
+        operator.open(file).map_err(|error| format!("`{}` cannot be read: {error}", file.display()))?;
+    let opened = opened.take(MAX_FILE);
     for certificate in CertificateDer::pem_reader_iter(opened) {
         let certificate = certificate.map_err(|error| told(&error))?;
         RootCertStore::empty().add(certificate.clone()).map_err(|error| told(&error))?;

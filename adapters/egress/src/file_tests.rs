@@ -175,3 +175,29 @@ fn net_31_a_file_has_bounds() {
     assert_eq!(read(&path).unwrap_err().code(), ErrorCode::TooLarge);
     assert_eq!(read(&folder.path().join("none")).unwrap_err().code(), ErrorCode::NotFound);
 }
+
+#[test]
+fn net_31_an_empty_list_is_never_read_as_all() {
+    let rule = "[[profile.default.allow]]\nhost = \"a.test\"\n";
+    for list in ["methods = []", "paths = []", "methods = [ ]\npaths = [\"/\"]"] {
+        let error = parsed(&format!("{rule}{list}\n")).expect_err(list);
+        assert_eq!(error.code(), ErrorCode::ArgsInvalid);
+        let told = "net.toml:3:";
+        assert!(
+            error.message().starts_with(told) && error.message().contains("an empty list allows nothing"),
+            "{error}"
+        );
+    }
+    let wanted: std::result::Result<crate::policy::Wanted, _> =
+        serde_json::from_str("{\"allow\": [{\"host\": \"a.test\", \"methods\": []}]}");
+    assert!(wanted.unwrap_err().to_string().contains("an empty list allows nothing"));
+    // A secret for no host is none; what else is empty allows nothing.
+    let secret = |more: &str| format!("[secret.KEY]\nenv = \"KEY\"\n{more}\n");
+    assert!(parsed(&secret("hosts = []")).is_err());
+    let settings =
+        parsed(&format!("{rule}addresses = []\n{}", secret("hosts = [\"a.test\"]\nplaces = []"))).unwrap();
+    assert!(settings.secrets[0].places.is_empty());
+    assert!(settings.profile("default").unwrap().rules[0].networks().is_empty());
+    let nothing = parsed("[profile.default]\nallow = []\n").unwrap();
+    assert!(nothing.profile("default").unwrap().rules.is_empty());
+}

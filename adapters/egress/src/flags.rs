@@ -3,6 +3,7 @@
 use dormouse_core::{Error, Result};
 
 use crate::file::Settings;
+use crate::host::HostPattern;
 use crate::policy::{Rule, WantedRule, rule};
 use crate::secrets::{Secret, Source, is_key};
 
@@ -60,10 +61,14 @@ pub fn allow_net(text: &str) -> Result<Rule> {
         Some((before, _)) if before.contains(':') && !before.ends_with(']') => (text, None),
         Some((_, after)) if after.ends_with(']') => (text, None),
         Some((host, port)) => {
-            (host, Some(port.parse().map_err(|_| wrong("its port is none from 1 to 65535"))?))
+            let port = port.parse().ok().filter(|port| *port != 0);
+            (host, Some(port.ok_or_else(|| wrong("its port is none from 1 to 65535"))?))
         }
         None => (text, None),
     };
+    if HostPattern::parse(host).is_none() {
+        return Err(wrong(if host.is_empty() { "it names no host" } else { "it is no host" }));
+    }
     let given = WantedRule { host: host.to_owned(), port, ..WantedRule::default() };
     rule(&format!("--allow-net {shown}"), &given)
 }
@@ -76,7 +81,9 @@ pub fn allow_net(text: &str) -> Result<Rule> {
 pub fn secret(text: &str) -> Result<Secret> {
     let wrong = |told: &str| {
         Error::args_invalid(format!("--secret: {told}"))
-            .with_hint("write NAME=env:VAR@HOST[,HOST]; values are never named")
+            .with_hint(
+                "write NAME=env:VAR@HOST[,HOST], or in place of `env:VAR` `file:PATH` or `keyring:KEY`; values are never named",
+            )
     };
     let (name, rest) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
     let (source, hosts) = rest.rsplit_once('@').ok_or_else(|| wrong("it names no host"))?;
@@ -84,6 +91,7 @@ pub fn secret(text: &str) -> Result<Secret> {
         Some(("env", variable)) if !variable.is_empty() => Source::Env(variable.to_owned()),
         Some(("file", path)) if !path.is_empty() => Source::File { path: path.into(), ttl: None },
         Some(("keyring", key)) if is_key(key) => Source::Keyring { name: key.to_owned(), ttl: None },
+        Some(("keyring", _)) => return Err(wrong("the name of its key has 1 to 4095 bytes, and no NUL")),
         _ => return Err(wrong("its source is none of `env:VAR`, `file:PATH` and `keyring:KEY`")),
     };
     let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
@@ -93,7 +101,6 @@ pub fn secret(text: &str) -> Result<Secret> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::HostPattern;
     use crate::policy::Protocol;
 
     #[test]
@@ -116,6 +123,14 @@ mod tests {
             ["", ":443", "a:", "a:0", "a:65536", "a:b", "https://a", "a/b", "127.1", "user@a", "a b", "a,b"]
         {
             assert!(allow_net(bad).is_err(), "{bad}");
+        }
+        for (bad, told) in [
+            ("", "--allow-net ``: it names no host"),
+            (":443", "--allow-net `:443`: it names no host"),
+            ("a:0", "--allow-net `a:0`: its port is none from 1 to 65535"),
+            ("a b", "--allow-net `a b`: it is no host"),
+        ] {
+            assert_eq!(allow_net(bad).unwrap_err().message(), told);
         }
     }
 
@@ -150,6 +165,29 @@ mod tests {
         ] {
             let error = secret(bad).expect_err(bad);
             assert!(!error.message().contains("hunter2"), "{error}");
+        }
+        let long = secret(&format!("K=keyring:{}@a", "x".repeat(4_096))).unwrap_err();
+        assert!(long.message().contains("1 to 4095 bytes"), "{long}");
+        assert!(long.hint().unwrap().contains("`file:PATH` or `keyring:KEY`"), "{long:?}");
+    }
+
+    #[test]
+    fn net_31_no_placeholder_takes_the_place_of_a_variable_that_programs_need() {
+        for name in [
+            "PATH",
+            "HOME",
+            "LD_PRELOAD",
+            "LC_ALL",
+            "PYTHONPATH",
+            "NODE_OPTIONS",
+            "https_proxy",
+            "SSL_CERT_FILE",
+        ] {
+            let error = secret(&format!("{name}=env:V@a.test")).expect_err(name);
+            assert!(error.message().contains("programs need"), "{error}");
+        }
+        for name in ["GIT_TOKEN", "PYTHON_KEY", "path", "LDAP"] {
+            assert!(secret(&format!("{name}=env:V@a.test")).is_ok(), "{name}");
         }
     }
 }

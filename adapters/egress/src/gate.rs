@@ -56,6 +56,8 @@ pub struct Gate {
     /// Tells those who carry bytes that there are new settings.
     changed: watch::Sender<()>,
     reloading: tokio::sync::Mutex<()>,
+    /// Requests whose last line is not written yet.
+    pub(crate) under_way: watch::Sender<usize>,
 }
 
 /// What the operator allows at one time, and what is made of it.
@@ -106,6 +108,7 @@ impl Gate {
             ways: Mutex::default(),
             changed: watch::Sender::new(()),
             reloading: tokio::sync::Mutex::default(),
+            under_way: watch::Sender::new(0),
         }))
     }
 
@@ -142,6 +145,13 @@ impl Gate {
         drop(ways);
         self.changed.send_replace(());
         Ok(())
+    }
+
+    /// Waits until no request is under way: a process that ends before has no line of its end in the audit. Whether there is none.
+    pub async fn settled(&self, patience: Duration) -> bool {
+        let mut under_way = self.under_way.subscribe();
+        let none = under_way.wait_for(|count| *count == 0);
+        tokio::time::timeout(patience, none).await.is_ok_and(|none| none.is_ok())
     }
 
     /// Ends the recording that is made, if one is: it is whole, and what comes later is not in it. One that is not ended is when the gate

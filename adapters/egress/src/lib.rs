@@ -9,7 +9,7 @@
 //! | what the rules say of a request, without sending it | `check`: [`Verdict`] |
 //! | rules out of an audit | `learn`: [`Learned`] |
 //! | the process, a sandbox, a run | `gate`: [`Gate`], [`Way`], [`Door`] |
-//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `plain`, `carry`, `linger` |
+//! | streams on which a guest speaks HTTP itself, or bytes | `streams`: [`Opened`]; `ahead`, `plain`, `carry`, `ending`, `linger`, `flushed` |
 //! | a proxy of HTTP, for programs that know nothing of doors | `proxy`; `tunnel`, `authority` |
 //! | one request: the steps, in their order | `exchange`: [`Door::exchange`]; WebSockets `socket` |
 //! | what may be spent | `budget`: [`Budget`] |
@@ -60,10 +60,12 @@ mod carry;
 mod cassette;
 mod check;
 mod door;
+mod ending;
 mod errand;
 mod exchange;
 pub mod file;
 pub mod flags;
+mod flushed;
 #[doc(hidden)]
 pub mod fuzz;
 mod gate;

@@ -56,7 +56,15 @@ impl Target {
         };
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let (host, port) = authority_of(authority).ok_or_else(|| {
-            Refusal::new(Reason::UnknownName, "the URL's host is no name that can be looked up")
+            let is_bad_port = authority.rsplit_once(':').is_some_and(|(host, _)| Host::parse(host).is_some());
+            let told = if authority.contains('@') {
+                "the URL names a user: what a server is to know of one stands in a header"
+            } else if is_bad_port {
+                "the URL's port is none from 1 to 65535"
+            } else {
+                "the URL's host is no name that can be looked up"
+            };
+            Refusal::new(Reason::UnknownName, told)
         })?;
         let port = port.or(protocol.port()).unwrap_or_default();
         Ok(Self { protocol, host, port })

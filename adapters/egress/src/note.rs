@@ -1,21 +1,25 @@
 //! What is written down of one request: before it leaves, and when it is over.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use crate::audit::Line;
+use crate::ending::Ending;
 use crate::gate::Door;
 use crate::message::Target;
+use crate::policy::Protocol;
 use crate::reason::{Reason, Refusal};
 use crate::secrets::Washer;
+use crate::upstream::Dialled;
 
 /// Longest path that is written down, in characters.
 const MAX_PATH: usize = 2_048;
 /// Longest method that is written down, in characters.
 const MAX_METHOD: usize = 64;
+/// The status of a WebSocket.
+const SWITCHED: u16 = 101;
 
 /// What went over the wire, counted while it does.
 #[derive(Debug, Default)]
@@ -24,6 +28,8 @@ pub(crate) struct Traffic {
     pub(crate) came: AtomicU64,
     /// Why the body that is sent ended early.
     pub(crate) trouble: OnceLock<Refusal>,
+    /// How what was carried came to its end.
+    pub(crate) ending: Ending,
 }
 
 impl Traffic {
@@ -41,7 +47,7 @@ enum Stage {
     Over,
 }
 
-/// The record of a request. One that is dropped before it is over is written down as `cancelled`.
+/// The record of a request. One that is dropped before it is over is written down as `cancelled`, unless what it carried was at its end.
 pub(crate) struct Note {
     door: Door,
     number: u64,
@@ -51,7 +57,7 @@ pub(crate) struct Note {
     method: String,
     path: String,
     pub(crate) rule: Option<String>,
-    pub(crate) address: Option<IpAddr>,
+    pub(crate) address: Option<Dialled>,
     pub(crate) status: Option<u16>,
     pub(crate) secrets: Vec<String>,
     pub(crate) masked: u64,
@@ -67,6 +73,7 @@ impl Note {
             let washed = Washer::new(vault.now().forms.clone()).whole(path.as_bytes());
             path = String::from_utf8_lossy(&washed).into_owned();
         }
+        door.gate().under_way.send_modify(|count| *count += 1);
         Self {
             door: door.clone(),
             number: door.gate().audit.number(),
@@ -136,6 +143,32 @@ impl Note {
         self.over(None);
     }
 
+    /// What it carried is over: what that is called.
+    pub(crate) fn carried(&mut self) {
+        self.over(self.end());
+    }
+
+    /// Whether what it carried came to its own end.
+    pub(crate) fn is_whole(&self) -> bool {
+        let ending = &self.traffic.ending;
+        match (self.status, self.target.protocol) {
+            (Some(SWITCHED), _) => ending.is_closed(),
+            (_, Protocol::Tcp) => ending.is_servers(),
+            _ => false,
+        }
+    }
+
+    /// Why it is over, if it was neither ended nor refused.
+    fn end(&self) -> Option<Reason> {
+        let is_lost = self.status == Some(SWITCHED) && self.traffic.ending.is_servers();
+        match self.is_whole() {
+            true => None,
+            // Its server went without a word.
+            false if is_lost => Some(Reason::Reset),
+            false => Some(Reason::Cancelled),
+        }
+    }
+
     /// There was nothing to do, so nothing is written down.
     pub(crate) fn nothing(&mut self) {
         self.stage = Stage::Over;
@@ -176,7 +209,13 @@ impl Note {
             port: self.target.port,
             path: &self.path,
             rule: self.rule.as_deref(),
-            address: self.address.map(|address| address.to_string()),
+            address: self.address.as_ref().map(|dialled| dialled.address.to_string()),
+            addresses: self
+                .address
+                .iter()
+                .flat_map(|dialled| &dialled.others)
+                .map(ToString::to_string)
+                .collect(),
             status: self.status,
             bytes_out: self.traffic.sent.load(Ordering::Relaxed),
             bytes_in: self.traffic.came.load(Ordering::Relaxed),
@@ -191,8 +230,9 @@ impl Note {
 impl Drop for Note {
     fn drop(&mut self) {
         if self.stage != Stage::Over {
-            self.over(Some(Reason::Cancelled));
+            self.over(self.end());
         }
+        self.door.gate().under_way.send_modify(|count| *count -= 1);
     }
 }
 

@@ -9,6 +9,7 @@ use hyper::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Network;
+use crate::file::some;
 use crate::host::{Host, HostPattern};
 use crate::path::{PathPattern, has_one_reading};
 use crate::reason::{Reason, Refusal};
@@ -243,6 +244,15 @@ fn refusal(asked: &Asked<'_>, reason: Reason, rule: Option<&Rule>) -> Refusal {
     let Asked { protocol, host, port, method, path, .. } = asked;
     let short = |text: &str| text.chars().take(200).collect::<String>().escape_debug().to_string();
     let message = match reason {
+        // Where the protocol is not known yet, there is no method.
+        Reason::Port
+            if let Some(rule) = rule.filter(|rule| !method.is_empty() && rule.protocol != *protocol) =>
+        {
+            format!(
+                "no rule allows {protocol} to `{host}` at port {port}; the nearest is of {} at port {}",
+                rule.protocol, rule.port
+            )
+        }
         Reason::Port => format!("no rule allows port {port} of `{host}`"),
         Reason::Protocol => format!("no rule allows {protocol} to `{host}` at port {port}"),
         Reason::Method => format!("no rule allows the method `{}` at `{host}`", short(method)),
@@ -290,11 +300,11 @@ pub struct WantedRule {
     /// What is spoken. Default: https.
     #[serde(default)]
     pub protocol: Protocol,
-    /// Methods. Default: those of the profile.
-    #[serde(default)]
+    /// Methods, where some are named. Default: those of the profile.
+    #[serde(default, deserialize_with = "some")]
     pub methods: Vec<String>,
-    /// Paths. Default: those of the profile.
-    #[serde(default)]
+    /// Paths, where some are named. Default: those of the profile.
+    #[serde(default, deserialize_with = "some")]
     pub paths: Vec<String>,
     /// Whether requests may become WebSockets. Default: as the profile has it.
     pub websocket: Option<bool>,

@@ -32,6 +32,7 @@ use crate::authority::{Authority, pem, system};
 use crate::body::empty;
 use crate::budget::Held;
 use crate::exchange::denial;
+use crate::flushed::{Flushed, breaking};
 use crate::gate::Door;
 use crate::linger::Lingering;
 use crate::message::{MAX_HEAD, MAX_HEADERS, Target, authority_of};
@@ -159,9 +160,11 @@ where
     A: Future<Output = Response<Body>>,
 {
     let agreed = Agreed::default();
+    let (stream, flushes) = Flushed::new(stream);
     let service = service_fn(|request| {
         let answered = answer(request, agreed.clone());
-        async move { Ok::<_, Infallible>(answered.await) }
+        let flushes = &flushes;
+        async move { Ok::<_, Infallible>(answered.await.map(|body| breaking(body, flushes))) }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).half_close(true);

@@ -118,7 +118,12 @@ impl Socket {
         let (guest, server) = (TokioIo::new(guest), TokioIo::new(self.server));
         match carry(&self.door, &mut self.note, (&self.place, true), guest, server, self.frames).await {
             Ok(()) => {
-                self.note.ended();
+                self.note.carried();
+                Ok(())
+            }
+            // Both have said what they had to say, and one did not wait for the other to go.
+            Err(refusal) if refusal.reason == Reason::Reset && self.note.is_whole() => {
+                self.note.carried();
                 Ok(())
             }
             Err(refusal) => Err(self.note.refused(refusal)),

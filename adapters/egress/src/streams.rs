@@ -28,6 +28,7 @@ use crate::budget::Held;
 use crate::carry::carry;
 use crate::cassette::missing;
 use crate::exchange::denial;
+use crate::flushed::{Flushed, breaking};
 use crate::gate::Door;
 use crate::host::Host;
 use crate::linger::Lingering;
@@ -135,9 +136,14 @@ impl Opened {
         let (door, target) = (self.door.clone(), self.target.clone());
         let agreed = Agreed::default();
         let place = agreed.clone();
+        let (stream, flushes) = Flushed::new(stream);
         let service = service_fn(move |request: Request<Incoming>| {
             let (door, target, agreed) = (door.clone(), target.clone(), agreed.clone());
-            async move { Ok::<_, Infallible>(asked(&door, request, &target, &agreed).await) }
+            let flushes = flushes.clone();
+            async move {
+                let answer = asked(&door, request, &target, &agreed).await;
+                Ok::<_, Infallible>(answer.map(|body| breaking(body, &flushes)))
+            }
         });
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD).half_close(true);
@@ -223,7 +229,7 @@ impl Opened {
             self.door.0.account.spend(Reason::Requests, 1)?;
             note.sent(false)?;
             let wire = view.state.dialer.connect(&place).await?;
-            note.address = Some(wire.address);
+            note.address = Some(wire.address.clone());
             way.keep(place, wire);
             note.ended();
         } else {

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-use crate::address::Network;
+use crate::address::{Network, is_public};
 use crate::host::Host;
 use crate::policy::Protocol;
 use crate::reason::{Reason, Refusal};
@@ -68,10 +68,18 @@ pub(crate) struct Dialer {
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// The address that a connection leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dialled {
+    pub(crate) address: IpAddr,
+    /// Those of the name that are not public and were not dialled.
+    pub(crate) others: Vec<IpAddr>,
+}
+
 /// A connection that speaks HTTP. It ends when this is dropped.
 pub(crate) struct Wire {
     pub(crate) sender: SendRequest<Body>,
-    pub(crate) address: IpAddr,
+    pub(crate) address: Dialled,
     task: JoinHandle<()>,
 }
 
@@ -103,20 +111,22 @@ impl Dialer {
     ///
     /// # Errors
     /// As [`resolve::checked`]; `refused` and `timed_out`.
-    async fn dial(&self, place: &Place) -> Result<(TcpStream, IpAddr), Refusal> {
+    async fn dial(&self, place: &Place) -> Result<(TcpStream, Dialled), Refusal> {
         let Place { host, port, named, .. } = place;
         let addresses = resolve::checked(&*self.names, host, named).await?;
         let dialling = async {
             let mut last =
                 Refusal::new(Reason::Refused, format!("nobody takes connections at `{host}`, port {port}"));
             let single = addresses.len() == 1;
-            for address in addresses {
+            for address in addresses.iter().copied() {
                 let connecting = TcpStream::connect(SocketAddr::new(address, *port));
                 let within = if single { CONNECT } else { ADDRESS };
                 match tokio::time::timeout(within, connecting).await {
                     Ok(Ok(stream)) => {
                         let _ = stream.set_nodelay(true);
-                        return Ok((stream, address));
+                        let is_other = |other: &&IpAddr| **other != address && !is_public(**other);
+                        let others = addresses.iter().filter(is_other).copied().collect();
+                        return Ok((stream, Dialled { address, others }));
                     }
                     Ok(Err(error)) => tracing::debug!(%host, %address, "cannot be connected to: {error}"),
                     Err(_) => last = slow(host),
@@ -131,9 +141,10 @@ impl Dialer {
     ///
     /// # Errors
     /// As [`resolve::checked`]; `refused`, `timed_out`, `untrusted` and `reset`.
-    pub(crate) async fn reach(&self, place: &Place) -> Result<(Box<dyn Stream>, IpAddr), Refusal> {
+    pub(crate) async fn reach(&self, place: &Place) -> Result<(Box<dyn Stream>, Dialled), Refusal> {
         if let Some(memory) = &self.memory {
-            return Ok((Box::new(memory(place)), Ipv4Addr::LOCALHOST.into()));
+            let own = Dialled { address: Ipv4Addr::LOCALHOST.into(), others: Vec::new() };
+            return Ok((Box::new(memory(place)), own));
         }
         let (stream, address) = self.dial(place).await?;
         let stream: Box<dyn Stream> = if place.protocol == Protocol::Https {

@@ -44,7 +44,8 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let dormouse = once::dormouse(place, policy)?;
     let language = request.language.to_string();
     let given = settings::network::give(&dormouse, network, ("eval", &language), &mut request.context);
-    let connectors = settings::connect::here(&connect, once::wait(given)?)?;
+    let network = once::wait(given)?;
+    let connectors = settings::connect::here(&connect, network.clone())?;
     if let Some(connectors) = &connectors {
         let caller = settings::connect::caller(Some(&request.language), &request.context.taint);
         request.context.callbacks.set_catalog(connectors.catalog(&caller));
@@ -52,6 +53,7 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let run = once::watch(dormouse.runtime().eval(request), live.as_deref());
     let outcome = once::wait(run);
     once::close(connectors);
+    once::settle(network.as_deref());
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use dormouse::wasm::Allocation;
 use dormouse::{Dormouse, Error, Outcome, Policy, Result};
 use dormouse_connect::Connectors;
+use dormouse_egress::Outside;
 use dormouse_tools::encode;
 use tokio::runtime::Runtime;
 
@@ -77,6 +78,20 @@ pub(crate) fn close(connectors: Option<Connectors>) {
         if let Err(error) = closed {
             tracing::warn!(%error, "the servers were not ended");
         }
+    }
+}
+
+/// Waits a little for what a run leaves of its requests, so that the audit tells how each of them ended, and finishes a recording.
+pub(crate) fn settle(network: Option<&Outside>) {
+    let Some(gate) = network.map(Outside::gate) else { return };
+    let settled = to_end(async {
+        if !gate.settled(FINISHING).await {
+            tracing::warn!("requests are still under way, and the audit does not tell how they end");
+        }
+        gate.recorded()
+    });
+    if let Err(error) = settled {
+        let _ = print::error(&error);
     }
 }
 

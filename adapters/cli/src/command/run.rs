@@ -22,9 +22,10 @@ fn execute(place: &PlaceArgs, arguments: RunArgs, form: Form) -> Result<u8, Fail
     request.output = live.clone().map(|live| live as std::sync::Arc<dyn OutputSink>);
     let name = request.name.clone();
     let dormouse = once::dormouse(place, policy)?;
-    once::wait(settings::network::give_to_program(&dormouse, network, &mut request))?;
+    let network = once::wait(settings::network::give_to_program(&dormouse, network, &mut request))?;
     let run = once::watch(dormouse.command(request), live.as_deref());
     let outcome = once::wait(run);
+    once::settle(network.as_deref());
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }

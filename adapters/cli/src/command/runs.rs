@@ -31,7 +31,7 @@ pub(crate) fn run(
     audit::note("runs", &settings::exceptions::of_state(state, None))?;
     let json = state.json;
     let gate = once::wait(settings::network::offer(&dormouse, state))?;
-    let connectors = settings::connect::here(&state.connect, gate)?;
+    let connectors = settings::connect::here(&state.connect, gate.clone())?;
     if let Some(connectors) = &connectors {
         dormouse.sandboxes()?.serve_runs(Arc::new(settings::connect::ForRuns(connectors.clone())));
     }
@@ -51,6 +51,7 @@ pub(crate) fn run(
     // Runs are let go of before the servers that they use are ended.
     let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
     once::close(connectors);
+    once::settle(gate.as_deref());
     let status = done?;
     closed?;
     Ok(status)

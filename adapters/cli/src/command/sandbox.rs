@@ -87,7 +87,7 @@ pub(crate) fn run(
     audit::note("sandbox", &settings::exceptions::of_state(state, packages))?;
     let form = Form::new(state.json, false);
     let gate = once::wait(settings::network::offer(&dormouse, state))?;
-    let connectors = settings::connect::here(&state.connect, gate)?;
+    let connectors = settings::connect::here(&state.connect, gate.clone())?;
     let done = match command {
         SandboxCommand::Eval { name, code, language, timeout, show_null } => eval(
             (&dormouse, connectors.as_ref()),
@@ -108,6 +108,7 @@ pub(crate) fn run(
     once::close(connectors);
     // Whatever came of it, what has changed is saved before it is told.
     let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
+    once::settle(gate.as_deref());
     let tidied = once::wait(async { dormouse.sandboxes()?.tidy(TIDYING).await });
     // Who asked the process to end does not wait for that.
     if let Some(error) = tidied.err().filter(|error| error.code() != ErrorCode::Cancelled) {

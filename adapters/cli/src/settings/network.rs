@@ -29,6 +29,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(crate) struct Meant {
     settings: Settings,
     audit: PathBuf,
+    /// Whether the operator named it: its folder is there then.
+    is_named: bool,
     /// Where the key of placeholders is kept, if something is.
     key: Option<PathBuf>,
     cassette: Option<Cassette>,
@@ -77,7 +79,8 @@ pub(crate) fn read(arguments: &NetworkArgs, state: Option<&Path>) -> Result<Opti
         (None, None) => audit::folder()?.join(AUDIT),
     };
     let key = state.map(|folder| folder.join(KEY));
-    Ok(Some(Meant { settings, audit, key, cassette, watched, short }))
+    let is_named = arguments.network_audit.is_some();
+    Ok(Some(Meant { settings, audit, is_named, key, cassette, watched, short }))
 }
 
 impl Meant {
@@ -122,8 +125,17 @@ impl Meant {
         names: Option<Arc<dyn Resolve>>,
         operator: Option<Arc<dyn Operator>>,
     ) -> Result<Opened> {
-        let Self { settings, audit, key, cassette, watched, short } = self;
-        for folder in [Some(&audit), key.as_ref()].into_iter().flatten().filter_map(|path| path.parent()) {
+        let Self { settings, audit, is_named, key, mut cassette, watched, short } = self;
+        if operator.is_some()
+            && let Some(cassette) = &mut cassette
+        {
+            cassette.before_the_wall()?;
+        }
+        for folder in [(!is_named).then_some(&audit), key.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter_map(|path| path.parent())
+        {
             // What opens the file says what is wrong with its folder.
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }
@@ -198,11 +210,12 @@ pub(crate) async fn give_to_program(
     dormouse: &Dormouse,
     meant: Option<Meant>,
     request: &mut CommandRequest,
-) -> Result<()> {
-    let Some(meant) = meant else { return Ok(()) };
-    let runtime = dormouse.runtime();
-    runtime.set_network(meant.open(None, None).await?.outside, None);
-    runtime.give_network_to_program(&Owner::local(), &NetworkGrant::default(), "run", request)
+) -> Result<Option<Arc<Outside>>> {
+    let Some(meant) = meant else { return Ok(None) };
+    let (runtime, outside) = (dormouse.runtime(), meant.open(None, None).await?.outside);
+    runtime.set_network(outside.clone(), None);
+    runtime.give_network_to_program(&Owner::local(), &NetworkGrant::default(), "run", request)?;
+    Ok(Some(outside))
 }
 
 /// Gives all sandboxes of a command the profile `default`, if a network was named; and who sends the requests of servers that are
@@ -232,5 +245,17 @@ mod tests {
         let refused = read(&arguments, None).err().unwrap();
         assert_eq!(refused.code(), ErrorCode::ArgsInvalid);
         assert!(read(&NetworkArgs::default(), None).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn the_folder_of_an_audit_that_was_named_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("none");
+        let network_audit = Some(missing.join("audit.jsonl"));
+        let arguments =
+            NetworkArgs { allow_net: vec!["a.test".into()], network_audit, ..NetworkArgs::default() };
+        let opened = read(&arguments, None).unwrap().unwrap().open(None, None).await;
+        assert_eq!(opened.err().unwrap().code(), ErrorCode::StateUnavailable);
+        assert!(!missing.exists());
     }
 }

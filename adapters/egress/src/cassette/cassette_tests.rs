@@ -12,7 +12,7 @@ use crate::secrets::{Washer, forms_of};
 fn asked(path: &str) -> Asked {
     let uri = format!("https://a.test{path}").parse().unwrap();
     let washer = Washer::new(std::sync::Arc::new(forms_of(&["a-placeholder".into()])));
-    Asked::of("GET", &Target::of(&uri).unwrap(), &uri, &HeaderMap::new(), washer)
+    Asked::of("GET", &Target::of(&uri).unwrap(), &uri, &HeaderMap::new(), washer, None)
 }
 
 /// A recording of two requests.
@@ -50,9 +50,97 @@ fn a_recording_is_read_as_it_was_written() {
     let body = vec![Bytes::from("text \"quoted\"\n"), Bytes::from_static(&[255, 0])];
     assert_eq!(replayed(&cassette, "/1"), Some((200, body)));
     assert_eq!(replayed(&cassette, "/2"), None);
-    // Recorded anew, what was there before is gone.
+}
+
+fn begun(path: &Path, asks: &str) -> (Cassette, Tape) {
+    let cassette = Cassette::record(path).unwrap();
+    let Ok(Met::Recorded(tape)) = cassette.meet(&asked(asks), b"body") else { panic!("it is recorded") };
+    (cassette, tape)
+}
+
+#[test]
+fn net_33_what_was_recorded_before_is_there_until_the_new_one_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tape");
+    let part = folder.path().join("tape.part");
+    recorded(&path);
+    let before = std::fs::read(&path).unwrap();
+    // Nothing was asked.
     drop(Cassette::record(&path).unwrap());
-    assert_eq!(replayed(&Cassette::replay(&path).unwrap(), "/1"), None);
+    assert!(std::fs::read(&path).unwrap() == before && !part.exists());
+    // It goes on, and nobody else records there.
+    let (cassette, mut tape) = begun(&path, "/new");
+    let error = Cassette::record(&path).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Conflict);
+    assert!(error.message().contains("another process"), "{error}");
+    tape.head(StatusCode::OK, &HeaderMap::new());
+    tape.end();
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    cassette.finish().unwrap();
+    cassette.finish().unwrap();
+    assert!(replayed(&Cassette::replay(&path).unwrap(), "/new").is_some() && !part.exists());
+    // A link is none to be replaced.
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    recorded(&link);
+    assert!(link.is_symlink() && std::fs::read(&path).unwrap() == before);
+    // The folder is gone.
+    let gone = folder.path().join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let (cassette, _tape) = begun(&gone.join("tape"), "/");
+    std::fs::remove_dir_all(&gone).unwrap();
+    assert!(cassette.finish().unwrap_err().message().contains("is not whole"));
+}
+
+#[test]
+fn net_33_a_process_that_may_move_no_file_finishes_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tape");
+    let part = folder.path().join("tape.part");
+    for there in [false, true] {
+        assert_eq!(path.exists(), there);
+        let mut cassette = Cassette::record(&path).unwrap();
+        cassette.before_the_wall().unwrap();
+        drop(cassette.meet(&asked("/"), b"body"));
+        // In place of a wall: what is written cannot be moved, for it has another name.
+        std::fs::rename(&part, folder.path().join("elsewhere")).unwrap();
+        let _ = cassette.finish();
+        assert!(Cassette::replay(&path).is_ok());
+    }
+}
+
+#[test]
+fn net_33_what_was_whole_when_its_process_was_killed_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tape");
+    let (cassette, mut tape) = begun(&path, "/1");
+    tape.head(StatusCode::OK, &HeaderMap::new());
+    tape.piece(b"one");
+    let part = || std::fs::read(folder.path().join("tape.part")).unwrap();
+    let killed = folder.path().join("killed");
+    std::fs::write(&killed, part()).unwrap();
+    let refused = Cassette::replay(&killed).unwrap_err();
+    assert!(refused.message().contains("no answer in it is whole"), "{refused}");
+    assert!(Cassette::replay(&path).unwrap_err().hint().unwrap().contains("tape.part"));
+    tape.end();
+    let Ok(Met::Recorded(other)) = cassette.meet(&asked("/2"), b"body") else { panic!("it is recorded") };
+    other.head(StatusCode::OK, &HeaderMap::new());
+    let Ok(Met::Recorded(mut third)) = cassette.meet(&asked("/3"), b"body") else { panic!("it is recorded") };
+    third.head(StatusCode::OK, &HeaderMap::new());
+    third.end();
+    let whole = part();
+    for cut in [&whole[..], &[&whole[..], b"{\"piece\":{\"num"].concat()] {
+        std::fs::write(&killed, cut).unwrap();
+        let played = Cassette::replay(&killed).unwrap();
+        assert_eq!(replayed(&played, "/1"), Some((200, vec![Bytes::from("one")])));
+        assert_eq!((replayed(&played, "/2"), replayed(&played, "/3")), (None, Some((200, vec![]))));
+    }
+    // Not if it was changed, or a line within it.
+    for (from, to) in [("one", "two"), ("\"/3\"", "\"/4\""), ("\"end\"", "\"emd\"")] {
+        let other = String::from_utf8(whole.clone()).unwrap().replacen(from, to, 1);
+        std::fs::write(&killed, &other).unwrap();
+        assert_eq!(Cassette::replay(&killed).is_err(), other.as_bytes() != whole, "{from}");
+    }
 }
 
 #[test]
@@ -67,16 +155,28 @@ fn net_33_a_recording_that_was_changed_or_cut_is_refused() {
         assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{told}");
         error.message().to_owned()
     };
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let ends = |length: usize| text[..length].lines().filter(|line| line.starts_with("{\"kept\"")).count();
     for length in 0..whole.len() {
-        refused(&whole[..length], &format!("cut at {length}"));
+        // The first stands behind the first line; the last line may not be whole.
+        let at_line = text[..length].rfind('\n').map_or(0, |at| at + 1);
+        match ends(at_line) {
+            0 | 1 => drop(refused(&whole[..length], &format!("cut at {length}"))),
+            all => {
+                std::fs::write(&path, &whole[..length]).unwrap();
+                let played = Cassette::replay(&path).unwrap();
+                let is_there = |at: usize| replayed(&played, &format!("/{at}")).is_some();
+                assert_eq!((is_there(0), is_there(1)), (all > 1, all > 2), "cut at {length}");
+            }
+        }
     }
-    for at in 0..whole.len() {
+    for at in 0..whole.len() - 1 {
         let mut other = whole.clone();
         other[at] ^= 1;
         refused(&other, &format!("changed at {at}"));
     }
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-    for at in 0..lines.len() {
+    for at in 0..lines.len() - 1 {
         let mut fewer = lines.clone();
         fewer.remove(at);
         refused(&fewer.concat(), &format!("without line {at}"));
@@ -175,12 +275,32 @@ fn net_33_a_recording_replaces_no_other_file_and_ends_at_its_bounds() {
         assert_eq!(Cassette::record(&path).unwrap_err().code(), ErrorCode::Conflict);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
     }
-    assert_eq!(Cassette::record(folder.path()).unwrap_err().code(), ErrorCode::StateUnavailable);
+    // Beside it lies something else.
+    let beside = folder.path().join("other");
+    std::fs::write(folder.path().join("other.part"), "important").unwrap();
+    assert_eq!(Cassette::record(&beside).unwrap_err().code(), ErrorCode::Conflict);
     assert_eq!(Cassette::replay(&folder.path().join("none")).unwrap_err().code(), ErrorCode::NotFound);
-    // A full disk.
-    let Ok(cassette) = Cassette::record(Path::new("/dev/full")) else { return };
-    for at in 0..1_000 {
-        let _ = cassette.meet(&asked(&format!("/{at}")), b"");
+    assert_eq!(
+        Cassette::record(&folder.path().join("none/tape")).unwrap_err().code(),
+        ErrorCode::StateUnavailable
+    );
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests start the programs that they need")]
+fn net_33_what_is_no_file_is_refused_at_once() {
+    use std::os::unix::net::UnixListener;
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    let mut odd = vec![folder.path().to_owned(), socket, "/dev/null".into(), "/dev/full".into(), "/".into()];
+    odd.extend(made.is_ok_and(|status| status.success()).then_some(pipe));
+    for path in odd {
+        let recorded = Cassette::record(&path).unwrap_err();
+        assert_eq!(recorded.code(), ErrorCode::Conflict, "{recorded}");
+        assert!(recorded.message().contains("no regular file"), "{recorded}");
+        Cassette::replay(&path).unwrap_err();
     }
-    assert!(cassette.finish().unwrap_err().message().contains("not whole"));
 }

@@ -41,6 +41,8 @@ pub(super) enum Line<'a> {
     },
     /// There was no answer.
     Failed { number: u64, reason: Cow<'a, str>, message: Cow<'a, str> },
+    /// What stands before it is as it was written: the hash of that. Where the last one is missing, a recording counts up to here.
+    Kept { blake3: Cow<'a, str> },
     /// The last one.
     Whole { requests: u64, blake3: Cow<'a, str> },
 }

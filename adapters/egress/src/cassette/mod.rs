@@ -8,11 +8,13 @@
 //! | --- | --- |
 //! | what a request is recognised by | `asked` |
 //! | the file: lines, and the hash of all of them | `line` |
+//! | where it lies, and what lies there before it is whole | `place` |
 //! | writing it | `record` |
 //! | reading it, and answering from it | `replay` |
 
 mod asked;
 mod line;
+mod place;
 mod record;
 mod replay;
 
@@ -39,13 +41,14 @@ enum Mode {
 }
 
 impl Cassette {
-    /// One that is made from here on, in a file that nobody but its owner can read. An earlier recording of that name is replaced.
+    /// One that is made from here on, in a file that nobody but its owner can read. It is written beside it, as `NAME.part`, and takes
+    /// the place of an earlier recording when it is whole.
     ///
     /// Everything happens as without it, except that a request's body is read as a whole before it leaves. WebSockets and streams of
     /// bytes are not recorded.
     ///
     /// # Errors
-    /// `conflict` for a file that is there and no recording; `state_unavailable` for one that cannot be written.
+    /// `conflict` for what is there and no recording, and where another process records; `state_unavailable` for what cannot be written.
     pub fn record(path: &Path) -> Result<Self> {
         Ok(Self(Mode::Record(Recorder::create(path)?)))
     }
@@ -53,9 +56,21 @@ impl Cassette {
     /// One that is played: nothing leaves, no name is looked up, no secret is read. Rules and budgets count as ever.
     ///
     /// # Errors
-    /// `not_found`; `args_invalid` for a file that is no recording, was changed or cut, or is past 256 MiB or 100,000 requests.
+    /// `not_found`; `args_invalid` for what is no file, or no recording, was changed or cut, or is past 256 MiB or 100,000 requests. One
+    /// that a process was making when it was killed is played up to where it is whole.
     pub fn replay(path: &Path) -> Result<Self> {
         Ok(Self(Mode::Replay(Player::read(path)?)))
+    }
+
+    /// To be called before this process gives up the right to put one file in the place of another.
+    ///
+    /// # Errors
+    /// `state_unavailable` for a recording that could not be finished then.
+    pub fn before_the_wall(&mut self) -> Result<()> {
+        match &mut self.0 {
+            Mode::Record(recorder) => recorder.hold(),
+            Mode::Replay(_) => Ok(()),
+        }
     }
 
     /// Whether it is played.
@@ -63,7 +78,7 @@ impl Cassette {
         matches!(self.0, Mode::Replay(_))
     }
 
-    /// Ends a recording: what comes later is not in it.
+    /// Ends a recording, and puts it in its place: what comes later is not in it. One without a request leaves an earlier one there.
     ///
     /// # Errors
     /// `state_unavailable` if it could not be written.

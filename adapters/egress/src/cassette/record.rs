@@ -1,9 +1,11 @@
 //! Writing a recording, line by line as things happen.
+//!
+//! When a request is over, what was written so far is passed to the system with its hash: whoever is killed leaves a `.part` that can be
+//! played as far as it goes.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dormouse_core::{Error, ErrorCode, Result};
@@ -12,7 +14,10 @@ use hyper::header::HeaderMap;
 
 use crate::cassette::asked::Asked;
 use crate::cassette::line::{Line, MAX_FILE, MAX_PIECE, MAX_REQUESTS, Octets, VERSION};
+use crate::cassette::place::Place;
+use crate::exchange::wash;
 use crate::reason::{Reason, Refusal};
+use crate::secrets::Washer;
 
 /// Bytes that are left for the last line.
 const LAST: u64 = 1 << 10;
@@ -20,7 +25,7 @@ const LAST: u64 = 1 << 10;
 /// A recording that is made. It is whole when this is dropped.
 #[derive(Debug)]
 pub(super) struct Recorder {
-    path: PathBuf,
+    place: Place,
     lines: Arc<Mutex<Lines>>,
 }
 
@@ -37,28 +42,25 @@ struct Lines {
 
 impl Recorder {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let told = |error: &dyn std::fmt::Display| {
-            let told = format!("the recording `{}` cannot be written: {error}", path.display());
-            Error::new(ErrorCode::StateUnavailable, told)
-        };
-        let file = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-        let file = file.map_err(|error| told(&error))?;
-        if !is_recording(&file).map_err(|error| told(&error))? {
-            let told = format!("`{}` is there, and is no recording", path.display());
-            return Err(Error::new(ErrorCode::Conflict, told).with_hint("name a file that is not there"));
-        }
-        let emptied = file.set_len(0).and_then(|()| io::Seek::rewind(&mut &file));
-        let private = emptied.and_then(|()| file.set_permissions(std::fs::Permissions::from_mode(0o600)));
-        private.map_err(|error| told(&error))?;
+        let (place, file) = Place::take(path)?;
         let file = Some(BufWriter::new(file));
         let mut lines = Lines { file, hash: blake3::Hasher::new(), size: 0, requests: 0, trouble: None };
         lines.write(&Line::Cassette { version: VERSION });
-        Ok(Self { path: path.to_owned(), lines: Arc::new(Mutex::new(lines)) })
+        lines.keep();
+        Ok(Self { place, lines: Arc::new(Mutex::new(lines)) })
+    }
+
+    /// Gets ready to end without the right to put one file in the place of another.
+    pub(super) fn hold(&mut self) -> Result<()> {
+        self.place.hold().map_err(|error| {
+            let told = format!("the recording `{}` cannot be written: {error}", self.place.path().display());
+            Error::new(ErrorCode::StateUnavailable, told)
+        })
     }
 
     /// Writes a request down. Its answer goes to what is returned.
     pub(super) fn begin(&self, asked: &Asked, body: &[u8]) -> Tape {
-        let about = asked.about(body);
+        let about = asked.written(body);
         let mut lines = self.lines();
         lines.requests += 1;
         let number = lines.requests;
@@ -67,17 +69,31 @@ impl Recorder {
             lines.stop("it has as many requests as there may be");
         }
         drop(lines);
-        Tape { lines: self.lines.clone(), number, is_open: true }
+        Tape { lines: self.lines.clone(), number, is_open: true, washer: asked.values() }
     }
 
-    /// Writes the last line.
+    /// Writes the last line, and puts the recording in its place. One without a request takes the place of none.
     pub(super) fn finish(&self) -> Result<()> {
         let mut lines = self.lines();
-        lines.finish();
+        let (path, part) = (self.place.path().display(), self.place.part().display());
+        if lines.requests == 0 && self.place.is_taken() {
+            if let Some(file) = lines.file.take() {
+                tracing::warn!("nothing was asked of the network, so the recording `{path}` is as it was");
+                let _ = self.place.discard(file.get_ref());
+            }
+            return Ok(());
+        }
+        if let Some(file) = lines.seal()
+            && let Err(error) = self.place.settle(&file)
+        {
+            lines.stop(&error.to_string());
+        }
         match &lines.trouble {
             None => Ok(()),
             Some(told) => {
-                let told = format!("the recording `{}` is not whole: {told}", self.path.display());
+                let told = format!(
+                    "the recording `{path}` is not whole: {told}; what there is of it is in `{part}`"
+                );
                 Err(Error::new(ErrorCode::StateUnavailable, told))
             }
         }
@@ -94,13 +110,6 @@ impl Drop for Recorder {
             tracing::error!("{error}");
         }
     }
-}
-
-/// Whether a file is empty, or begins as a recording does.
-fn is_recording(file: &File) -> io::Result<bool> {
-    let mut first = Vec::new();
-    BufReader::new(file).take(256).read_until(b'\n', &mut first)?;
-    Ok(first.is_empty() || matches!(serde_json::from_slice(&first), Ok(Line::Cassette { .. })))
 }
 
 impl Lines {
@@ -126,13 +135,25 @@ impl Lines {
         self.trouble = Some(told.to_owned());
     }
 
-    fn finish(&mut self) {
+    /// Passes what was written to the system, with the hash of it.
+    fn keep(&mut self) {
+        let blake3 = self.hash.finalize().to_hex();
+        self.write(&Line::Kept { blake3: blake3.as_str().into() });
+        if let Some(Err(error)) = self.file.as_mut().map(BufWriter::flush) {
+            self.stop(&error.to_string());
+        }
+    }
+
+    /// Writes the last line; the file.
+    fn seal(&mut self) -> Option<File> {
         let blake3 = self.hash.finalize().to_hex();
         self.write(&Line::Whole { requests: self.requests, blake3: blake3.as_str().into() });
-        if let Some(mut file) = self.file.take()
-            && let Err(error) = file.flush()
-        {
-            self.stop(&error.to_string());
+        match self.file.take()?.into_inner() {
+            Ok(file) => Some(file),
+            Err(error) => {
+                self.stop(&error.error().to_string());
+                None
+            }
         }
     }
 }
@@ -142,19 +163,33 @@ pub(crate) struct Tape {
     lines: Arc<Mutex<Lines>>,
     number: u64,
     is_open: bool,
+    /// What finds values of secrets, where a server was not washed of them: it may repeat what a program wrote itself.
+    washer: Option<Washer>,
 }
 
 impl Tape {
     /// The head of the answer, as the guest sees it.
     pub(crate) fn head(&self, status: StatusCode, headers: &HeaderMap) {
-        let headers = headers.iter();
+        let washed = self.washer.as_ref().map(|washer| {
+            let mut headers = headers.clone();
+            wash(&mut headers, washer);
+            headers
+        });
+        let headers = washed.as_ref().unwrap_or(headers).iter();
         let headers =
             headers.map(|(name, value)| (name.as_str().into(), Octets::of(value.as_bytes()))).collect();
         self.write(&Line::Answer { number: self.number, status: status.as_u16(), headers });
     }
 
     /// Bytes of its body, as the guest sees them.
-    pub(crate) fn piece(&self, bytes: &[u8]) {
+    pub(crate) fn piece(&mut self, bytes: &[u8]) {
+        match self.washer.as_mut().map(|washer| washer.push(bytes)) {
+            Some(washed) => self.pieces(&washed),
+            None => self.pieces(bytes),
+        }
+    }
+
+    fn pieces(&self, bytes: &[u8]) {
         for bytes in bytes.chunks(MAX_PIECE) {
             self.write(&Line::Piece { number: self.number, bytes: Octets::of(bytes) });
         }
@@ -162,24 +197,33 @@ impl Tape {
 
     /// It is at its end.
     pub(crate) fn end(&mut self) {
-        self.close(&Line::End { number: self.number, cut: false });
+        self.close(false);
     }
 
     /// There was none, because of the network. What the gate itself refuses, it refuses again.
     pub(crate) fn failed(&mut self, refusal: &Refusal) {
         if is_of_network(refusal.reason) {
             let (reason, message) = (refusal.reason.word().into(), refusal.message.as_str().into());
-            self.close(&Line::Failed { number: self.number, reason, message });
+            self.over(&Line::Failed { number: self.number, reason, message });
         } else {
             self.is_open = false;
         }
     }
 
-    fn close(&mut self, line: &Line<'_>) {
-        if self.is_open {
-            self.is_open = false;
-            self.write(line);
+    fn close(&mut self, cut: bool) {
+        if !self.is_open {
+            return;
         }
+        let rest = self.washer.as_mut().map(Washer::end).unwrap_or_default();
+        self.pieces(&rest);
+        self.over(&Line::End { number: self.number, cut });
+    }
+
+    fn over(&mut self, line: &Line<'_>) {
+        self.is_open = false;
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.write(line);
+        lines.keep();
     }
 
     fn write(&self, line: &Line<'_>) {
@@ -189,7 +233,7 @@ impl Tape {
 
 impl Drop for Tape {
     fn drop(&mut self) {
-        self.close(&Line::End { number: self.number, cut: true });
+        self.close(true);
     }
 }
 

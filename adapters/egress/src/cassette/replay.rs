@@ -1,7 +1,6 @@
 //! Reading a recording, and answering from it.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,16 +11,17 @@ use dormouse_core::{Error, ErrorCode, Result};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::cassette::asked::{About, Asked};
+use crate::cassette::asked::{About, Asked, Key};
 use crate::cassette::line::{Line, MAX_FILE, MAX_REQUESTS, VERSION};
 use crate::cassette::missing;
+use crate::cassette::place::{to_read, unfinished};
 use crate::cassette::record::is_of_network;
 use crate::reason::{Reason, Refusal};
 
 /// A recording that is played.
 #[derive(Debug)]
 pub(super) struct Player {
-    answers: HashMap<About, Turns>,
+    answers: HashMap<Key, Turns>,
 }
 
 /// The answers to one request, and how many were given.
@@ -86,13 +86,28 @@ impl Player {
         };
         let missing = |error: io::Error| {
             let told = format!("the recording `{}` cannot be read: {error}", path.display());
-            Error::new(ErrorCode::NotFound, told)
+            let code = match error.kind() {
+                io::ErrorKind::InvalidInput => ErrorCode::ArgsInvalid,
+                _ => ErrorCode::NotFound,
+            };
+            let error = Error::new(code, told);
+            unfinished(path).into_iter().fold(error, |error, hint| error.with_hint(hint))
         };
-        let file = File::open(path).map_err(missing)?;
+        let file = to_read(path).map_err(missing)?;
         if file.metadata().map_err(missing)?.len() > MAX_FILE {
             return Err(told(format!("it has more than {MAX_FILE} bytes")));
         }
-        Reading::all(BufReader::new(file)).map_err(told)
+        let (player, left_out) = Reading::all(BufReader::new(file)).map_err(|error| {
+            let error = told(error);
+            unfinished(path).into_iter().fold(error, |error, hint| error.with_hint(hint))
+        })?;
+        if let Some(played) = left_out {
+            tracing::warn!(
+                "the recording `{}` was not finished: its first {played} whole answers are played, and nothing else",
+                path.display()
+            );
+        }
+        Ok(player)
     }
 
     /// The next answer to a request.
@@ -101,7 +116,7 @@ impl Player {
     /// `not_recorded`, or why there was none when it was recorded.
     pub(super) fn answer(&self, asked: &Asked, body: &[u8]) -> std::result::Result<Replayed, Refusal> {
         let about = asked.about(body);
-        let turns = self.answers.get(&about).ok_or_else(|| missing(&format!("the request {about}")))?;
+        let turns = self.answers.get(&about.key()).ok_or_else(|| missing(&format!("the request {about}")))?;
         let turn = turns.given.fetch_add(1, Ordering::Relaxed).min(turns.answers.len().saturating_sub(1));
         match turns.answers.get(turn) {
             Some(Ended::Answered(answer)) => Ok(answer.clone()),
@@ -117,6 +132,8 @@ struct Open {
     head: Option<(StatusCode, HeaderMap)>,
     pieces: Vec<Bytes>,
     ended: Option<Ended>,
+    /// Whether a hash says that it ended so.
+    is_kept: bool,
 }
 
 /// A recording while it is read.
@@ -124,11 +141,14 @@ struct Open {
 struct Reading {
     /// By the numbers of the requests, from 1 on.
     requests: Vec<Open>,
+    /// Numbers of those that ended since the last hash.
+    fresh: Vec<u64>,
     is_whole: bool,
 }
 
 impl Reading {
-    fn all(mut file: impl BufRead) -> std::result::Result<Player, String> {
+    /// What is played; of a recording that was not finished, with how many answers those are.
+    fn all(mut file: impl BufRead) -> std::result::Result<(Player, Option<usize>), String> {
         let mut reading = Self::default();
         let mut hash = blake3::Hasher::new();
         let mut bytes = Vec::new();
@@ -146,7 +166,8 @@ impl Reading {
                 return Err(wrong("something stands behind its end"));
             }
             if !bytes.ends_with(b"\n") {
-                return Err(wrong("it was cut"));
+                // Whoever wrote it was killed meanwhile.
+                break;
             }
             let line: Line<'_> =
                 serde_json::from_slice(&bytes).map_err(|_| wrong("it is no line of a recording"))?;
@@ -161,24 +182,50 @@ impl Reading {
                 }
                 reading.is_whole = true;
             }
+            if let Line::Kept { blake3 } = &line {
+                if *blake3 != hash.finalize().to_hex().as_str() {
+                    return Err(wrong("it was changed after it had been recorded"));
+                }
+                reading.keep();
+            }
             hash.update(&bytes);
             reading.line(line).map_err(wrong)?;
         }
-        if !reading.is_whole {
-            return Err("it was cut, or is not finished".into());
+        if reading.is_whole {
+            return Ok((reading.player(), None));
         }
-        Ok(reading.player())
+        reading.requests.retain(|open| open.is_kept);
+        match reading.requests.len() {
+            0 => Err("it was cut, or is not finished, and no answer in it is whole".into()),
+            played => Ok((reading.player(), Some(played))),
+        }
+    }
+
+    /// What ended so far is as it was written.
+    fn keep(&mut self) {
+        for number in std::mem::take(&mut self.fresh) {
+            let at = usize::try_from(number - 1).ok();
+            if let Some(open) = at.and_then(|at| self.requests.get_mut(at)) {
+                open.is_kept = true;
+            }
+        }
     }
 
     fn line(&mut self, line: Line<'_>) -> std::result::Result<(), &'static str> {
         match line {
-            Line::Cassette { .. } | Line::Whole { .. } => {}
+            Line::Cassette { .. } | Line::Kept { .. } | Line::Whole { .. } => {}
             Line::Request { number, about } => {
                 if number != self.requests.len() as u64 + 1 || self.requests.len() >= MAX_REQUESTS {
                     return Err("there are too many requests, or they are out of order");
                 }
                 let about = about.into_owned();
-                self.requests.push(Open { about, head: None, pieces: Vec::new(), ended: None });
+                self.requests.push(Open {
+                    about,
+                    head: None,
+                    pieces: Vec::new(),
+                    ended: None,
+                    is_kept: false,
+                });
             }
             Line::Answer { number, status, headers } => {
                 let open = self
@@ -203,6 +250,7 @@ impl Reading {
             Line::End { number, cut } => {
                 let open = self.open(number).ok_or("it is no request's end")?;
                 open.end(cut);
+                self.fresh.push(number);
             }
             Line::Failed { number, reason, message } => {
                 let reason = Reason::of(&reason)
@@ -211,6 +259,7 @@ impl Reading {
                 let open =
                     self.open(number).filter(|open| open.head.is_none()).ok_or("it is no request's end")?;
                 open.ended = Some(Ended::Failed(Refusal::new(reason, message)));
+                self.fresh.push(number);
             }
         }
         Ok(())
@@ -223,12 +272,12 @@ impl Reading {
     }
 
     fn player(self) -> Player {
-        let mut answers: HashMap<About, Turns> = HashMap::new();
+        let mut answers: HashMap<Key, Turns> = HashMap::new();
         for mut open in self.requests {
             // One that was not over when the recording was finished.
             open.end(true);
             if let Some(ended) = open.ended {
-                answers.entry(open.about).or_default().answers.push(ended);
+                answers.entry(open.about.key()).or_default().answers.push(ended);
             }
         }
         Player { answers }

@@ -85,6 +85,8 @@ struct Line {
     #[serde(default)]
     path: String,
     address: Option<IpAddr>,
+    #[serde(default)]
+    addresses: Vec<IpAddr>,
     status: Option<u16>,
     #[serde(default)]
     secrets: Vec<String>,
@@ -170,7 +172,8 @@ impl Learned {
         let is_new = line.event != "ended";
         self.requests += u64::from(is_new);
         place.secrets.extend(line.secrets);
-        place.addresses.extend(line.address.map(plain).filter(|address| is_name && !is_public(*address)));
+        let addresses = line.address.into_iter().chain(line.addresses).map(plain);
+        place.addresses.extend(addresses.filter(|address| is_name && !is_public(*address)));
         if line.protocol == Protocol::Tcp {
             place.streams += u64::from(is_new);
         } else {

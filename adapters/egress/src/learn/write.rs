@@ -195,11 +195,7 @@ fn shown(profile: &str, (host, port, protocol): (&Host, u16, &str), place: &Plac
     }
     let networks: Vec<String> = place.networks().iter().map(|network| quoted(&network.to_string())).collect();
     if !networks.is_empty() {
-        let _ = writeln!(
-            text,
-            "addresses = [{}]    # those that were dialled; the name may have others",
-            networks.join(", ")
-        );
+        let _ = writeln!(text, "addresses = [{}]    # those that the name had", networks.join(", "));
     }
     text
 }

@@ -32,6 +32,53 @@ const OWN: [&str; 14] = [
     "upgrade",
 ];
 
+/// Variables that shells, interpreters and clients read. Besides, all that begin with `LD_` and `LC_`.
+const NEEDED: [&str; 43] = [
+    "AWS_CA_BUNDLE",
+    "BASH_ENV",
+    "CARGO_HTTP_CAINFO",
+    "CURL_CA_BUNDLE",
+    "DENO_CERT",
+    "ENV",
+    "GIT_SSL_CAINFO",
+    "HOME",
+    "HOSTNAME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "IFS",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NODE_USE_ENV_PROXY",
+    "NO_PROXY",
+    "OLDPWD",
+    "PATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PIP_CERT",
+    "PWD",
+    "PYTHONHASHSEED",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "REQUESTS_CA_BUNDLE",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+
 /// Where in a request a placeholder becomes the value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -121,6 +168,10 @@ impl Secret {
         if !is_name(name) {
             return Err(wrong("", "it is no name of an environment variable".into()));
         }
+        if is_needed(name) {
+            return Err(wrong("", "programs need the variable of this name for something else".into())
+                .with_hint("a secret's name is the variable that holds its placeholder: choose one such as `API_KEY`"));
+        }
         if hosts.is_empty() {
             return Err(wrong(".hosts", "it names no host".into())
                 .with_hint("name the hosts that the secret is for; it goes to no other"));
@@ -166,6 +217,11 @@ impl Secret {
     pub(crate) fn is_for_some(&self, pattern: &HostPattern) -> bool {
         self.hosts.iter().any(|own| own.covers(pattern) || pattern.covers(own))
     }
+}
+
+/// Whether a placeholder in this variable would keep programs from working.
+fn is_needed(name: &str) -> bool {
+    NEEDED.contains(&name) || ["LD_", "LC_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Whether a text is a name that an environment variable can have.

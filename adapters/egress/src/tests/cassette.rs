@@ -229,3 +229,89 @@ async fn net_33_failures_of_the_network_repeat_and_what_broke_off_breaks_off() {
     assert_eq!(told(&setup.door()).await, live);
     assert_eq!(setup.names.asked.load(Ordering::Relaxed), 0);
 }
+
+#[tokio::test]
+async fn net_33_over_a_stream_what_came_before_it_broke_off_comes_before_it_breaks_off() {
+    let tape = tape();
+    let body = "x".repeat(3_000);
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n{body}");
+    let broken = Server::start(move |mut stream, _| {
+        let head = head.clone();
+        async move {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(head.as_bytes()).await;
+        }
+    })
+    .await;
+    let (port, rules) = (broken.port, rule("http", broken.port, ""));
+    let told = async |setup: &Setup| {
+        // Less than the answer goes through at one time.
+        let (mut guest, stream) = tokio::io::duplex(100);
+        let serving = tokio::spawn(setup.door().open("a.test", port).unwrap().serve(stream));
+        let text = format!("GET / HTTP/1.1\r\nHost: a.test:{port}\r\n\r\n");
+        guest.write_all(text.as_bytes()).await.unwrap();
+        let mut back = String::new();
+        guest.read_to_string(&mut back).await.unwrap();
+        serving.await.unwrap().unwrap();
+        assert!(back.starts_with("HTTP/1.1 200 OK\r\n") && back.ends_with(&body), "{back}");
+        assert_eq!(back.matches('x').count(), body.len());
+    };
+    let setup = Setup::taped(None, "", &rules, record(&tape.path)).await;
+    told(&setup).await;
+    drop(setup);
+    for _ in 0..20 {
+        told(&Setup::taped(None, "", &rules, replay(&tape.path)).await).await;
+    }
+}
+
+#[tokio::test]
+async fn net_33_a_value_that_a_program_wrote_itself_is_in_no_recording() {
+    let authority = Authority::new();
+    let tape = tape();
+    let server = Server::http(Some(authority.server("a.test")), |request, body| {
+        let seen = request.headers().get("accept").map(|value| value.to_str().unwrap().to_owned());
+        let told = format!("{} {} {}", request.uri(), seen.unwrap_or_default(), body);
+        answer(&[("x-seen", &request.uri().to_string())], told)
+    })
+    .await;
+    // It learned the value elsewhere, and the secret is for another host: nothing of this is washed for the program.
+    let other = SECRET.replace("a.test", "keys.test");
+    let rules = format!("{}{other}", rule("https", server.port, ""));
+    let url = |rest: &str| format!("https://a.test:{}/{rest}", server.port);
+    let told = async |door: &Door| {
+        let mut all = Vec::new();
+        for request in [
+            get(&url(&format!("{VALUE}?a")), &[]),
+            get(&url(&format!("b?key={VALUE}")), &[]),
+            get(&url("c"), &[("accept", VALUE)]),
+            request("POST", &url("d"), &[("authorization", VALUE)], full(VALUE)),
+            get(&url("e"), &[]),
+        ] {
+            let answer = ask(door, request).await.unwrap();
+            all.push((answer.status, answer.denied().to_owned(), answer.body));
+        }
+        all
+    };
+    let live = {
+        let setup = Setup::taped(Some(&authority), VALUE, &rules, record(&tape.path)).await;
+        told(&setup.door()).await
+    };
+    assert!(live[0].2.contains(VALUE), "{live:?}");
+    let text = std::fs::read_to_string(&tape.path).unwrap();
+    for form in [VALUE.to_owned(), STANDARD.encode(VALUE), VALUE.chars().rev().collect()] {
+        assert!(!text.contains(&form), "{text}");
+    }
+    // Somebody who does not have it gets the same answers to the same requests, with stars.
+    let rules = rules.replace("file = \"key\"", "env = \"DORMOUSE_NO_SUCH_VARIABLE\"");
+    let setup = Setup::taped(None, "", &rules, replay(&tape.path)).await;
+    let masked: Vec<_> = live
+        .iter()
+        .map(|(status, denied, body)| {
+            (*status, denied.clone(), body.replace(VALUE, &"*".repeat(VALUE.len())))
+        })
+        .collect();
+    assert_eq!(told(&setup.door()).await, masked);
+    for other in [url("other-value-of-the-operator?a"), url(&format!("b?key={}", "*".repeat(VALUE.len())))] {
+        assert_eq!(ask(&setup.door(), get(&other, &[])).await.unwrap().denied(), "not_recorded");
+    }
+}

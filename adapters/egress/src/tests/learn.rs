@@ -48,3 +48,24 @@ async fn net_31_rules_out_of_an_audit_let_the_same_sandbox_do_the_same_again() {
         assert_eq!(denied(method, path).await, wanted, "{method} {path}\n{text}");
     }
 }
+
+#[tokio::test]
+async fn net_31_what_is_learned_names_all_inner_addresses_of_a_name() {
+    let server = Server::http(None, |_, _| answer(&[], "x")).await;
+    let own = format!(
+        "[[profile.p.allow]]\nhost = \"localhost\"\nport = {}\nprotocol = \"http\"\naddresses = [\"127.0.0.0/8\", \"::1/128\"]\n",
+        server.port
+    );
+    let setup = Setup::new(None, "", &own).await;
+    let asks = async || {
+        let url = format!("http://localhost:{}/", server.port);
+        ask(&setup.door(), request("GET", &url, &[], full(""))).await.map(|told| told.status)
+    };
+    assert_eq!(asks().await, Ok(200));
+    let audit = BufReader::new(std::fs::File::open(setup.audit_path()).unwrap());
+    let text = Learned::read(audit, &Filter::default()).unwrap().written("p").unwrap();
+    assert!(text.contains("addresses = [\"127.0.0.1/32\", \"::1/128\"]"), "{text}");
+    setup.reload(None, "", &text).await.unwrap();
+    setup.way("ann", "sbx").forget();
+    assert_eq!(asks().await, Ok(200), "{text}");
+}

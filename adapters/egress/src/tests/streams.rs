@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use dormouse_core::testing::wait_until_async;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -390,10 +389,9 @@ async fn net_25_a_stream_that_is_dropped_ends_at_the_server() {
         .unwrap();
     let mut back = [0; 15];
     guest.read_exact(&mut back).await.unwrap();
+    assert!(!setup.gate.settled(Duration::ZERO).await);
     serving.abort();
-    wait_until_async("the line of the audit", Duration::from_secs(5), || {
-        setup.audit().last().is_some_and(|line| line["reason"] == "cancelled")
-    })
-    .await;
+    assert!(setup.gate.settled(Duration::from_secs(5)).await);
+    assert_eq!(setup.audit().last().unwrap()["reason"], "cancelled");
     assert!(setup.way("ann", "s").kept().is_empty());
 }

@@ -18,7 +18,7 @@ use crate::{Door, Reason, Refusal, Run};
 
 const VALUE: &str = "a-value-of-length";
 
-/// A server that sends back what it gets, `token` with the token that it was asked with, and `bye` with an end.
+/// A server that sends back what it gets, `token` with the token that it was asked with, `bye` with an end, and `die` with none.
 async fn echo(tls: Option<Arc<rustls::ServerConfig>>) -> Server {
     Server::start(move |stream, got| {
         let tls = tls.clone();
@@ -51,6 +51,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, got: Arc<Mutex<Vec<S
     while let Some(Ok(message)) = socket.next().await {
         let answer = match message {
             Message::Text(text) if text == "token" => Message::text(format!("it is {token}")),
+            Message::Text(text) if text == "die" => return,
             Message::Text(text) if text == "bye" => return drop(socket.close(None).await),
             message @ (Message::Text(_) | Message::Binary(_)) => {
                 got.lock().unwrap().push(message.to_string());
@@ -381,4 +382,34 @@ async fn net_21_and_net_25_a_websocket_ends_with_its_budget_its_deadline_and_its
     })
     .await;
     assert!(door.open("a.test", server.port).is_ok());
+}
+
+#[tokio::test]
+async fn net_25_the_end_of_a_websocket_is_called_what_it_was() {
+    let server = echo(None).await;
+    let setup = Setup::new(None, "", &rule("http", server.port, "websocket = true")).await;
+    for (told, reason) in [
+        (Some(Message::text("bye")), None),
+        (Some(Message::Close(None)), None),
+        (Some(Message::text("die")), Some("reset")),
+        (None, Some("cancelled")),
+    ] {
+        let before = setup.audit().len();
+        let door = setup.door();
+        let (mut socket, serving) = connect(&door, server.port, "/", &[]).await.unwrap();
+        if let Some(told) = told {
+            socket.send(told).await.unwrap();
+            // Its answer to `bye` or to the end, or the end of the stream.
+            while socket.next().await.is_some_and(|message| message.is_ok()) {}
+        }
+        // What becomes of a stream that a program closes.
+        serving.abort();
+        wait_until_async("the line of the audit", Duration::from_secs(5), || {
+            setup.audit().len() > before + 1
+        })
+        .await;
+        let line = setup.audit().pop().unwrap();
+        assert_eq!((line["event"].as_str(), line["reason"].as_str()), (Some("ended"), reason), "{line}");
+        assert!(setup.gate.settled(Duration::from_secs(5)).await);
+    }
 }
