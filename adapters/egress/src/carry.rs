@@ -25,7 +25,7 @@ const PIECE: usize = 16 << 10;
 /// What ended it.
 pub(crate) async fn carry(
     door: &Door,
-    note: &mut Note,
+    note: &Note,
     (place, websocket): (&Place, bool),
     guest: impl AsyncRead + AsyncWrite,
     server: impl AsyncRead + AsyncWrite,
@@ -52,7 +52,6 @@ pub(crate) async fn carry(
             Err(Refusal::new(Reason::Host, format!("no rule allows the host `{}` any more", place.host)))
         }
     };
-    note.masked += frames.map_or(0, |frames| frames.found());
     carried.map(|_| ())
 }
 
@@ -102,8 +101,12 @@ impl Pump<'_> {
             count.fetch_add(read as u64, Ordering::Relaxed);
             match &mut self.frames {
                 None => to.write_all(&piece[..read]).await.map_err(broke)?,
-                Some(frames) if read == 0 => to.write_all(&frames.end()).await.map_err(broke)?,
-                Some(frames) => to.write_all(&frames.push(&piece[..read])?).await.map_err(broke)?,
+                Some(frames) => {
+                    let washed = if read == 0 { frames.end() } else { frames.push(&piece[..read])? };
+                    // The stream may be dropped at any time, when its program ends.
+                    traffic.masked.store(frames.found(), Ordering::Relaxed);
+                    to.write_all(&washed).await.map_err(broke)?;
+                }
             }
             if read == 0 {
                 return to.shutdown().await.map_err(broke);

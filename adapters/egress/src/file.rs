@@ -331,7 +331,11 @@ impl GivenRule {
         for (name, template) in self.set {
             let shown: String = name.escape_debug().take(80).collect();
             let header = header(&rule, &name, &template, secrets);
-            rule.set.push(header.map_err(|told| wrong(format!("set.{shown}"), told))?);
+            let header = header.map_err(|told| wrong(format!("set.{shown}"), told))?;
+            if rule.set.iter().any(|other| other.name == header.name) {
+                return Err(wrong(format!("set.{shown}"), "the header stands here twice".into()));
+            }
+            rule.set.push(header);
         }
         Ok(rule)
     }

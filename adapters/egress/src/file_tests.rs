@@ -108,6 +108,7 @@ fn net_31_what_is_not_understood_is_an_error_by_its_field() {
         (rule("addresses = [\"10.0.0.1/8\"]"), "allow[0].addresses[0]: `10.0.0.1/8`"),
         (rule("set = { host = \"b\" }"), "allow[0].set.host"),
         (rule("set = { content-length = \"1\" }"), "allow[0].set.content-length"),
+        (rule("set = { x-a = \"1\", X-A = \"2\" }"), "allow[0].set.x-a"),
         (rule("set = { \"a b\" = \"1\" }"), "allow[0].set.a b"),
         (rule("set = { a = \"{NONE}\" }"), "there is no secret `NONE`"),
         (rule("set = { a = \"{\" }"), "allow[0].set.a: a brace"),

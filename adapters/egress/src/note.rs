@@ -26,6 +26,8 @@ const SWITCHED: u16 = 101;
 pub(crate) struct Traffic {
     pub(crate) sent: AtomicU64,
     pub(crate) came: AtomicU64,
+    /// How often a value was masked in frames.
+    pub(crate) masked: AtomicU64,
     /// Why the body that is sent ended early.
     pub(crate) trouble: OnceLock<Refusal>,
     /// How what was carried came to its end.
@@ -125,7 +127,7 @@ impl Note {
         }
         let tally = &self.door.0.tally;
         let is_told = tally.refused(&self.target.host, self.target.port, &refusal);
-        tally.masked(self.masked);
+        tally.masked(self.masked());
         let event = self.event();
         self.stage = Stage::Over;
         // Whoever asks on and on past the budget does not fill the operator's disk.
@@ -174,6 +176,10 @@ impl Note {
         self.stage = Stage::Over;
     }
 
+    fn masked(&self) -> u64 {
+        self.masked + self.traffic.masked.load(Ordering::Relaxed)
+    }
+
     fn event(&self) -> &'static str {
         match self.stage {
             Stage::New => "refused",
@@ -185,7 +191,7 @@ impl Note {
     fn over(&mut self, reason: Option<Reason>) {
         let event = self.event();
         self.stage = Stage::Over;
-        self.door.0.tally.masked(self.masked);
+        self.door.0.tally.masked(self.masked());
         if let Err(error) = self.write(event, reason) {
             tracing::error!("the end of a request cannot be written to the audit: {error}");
         }
@@ -221,7 +227,7 @@ impl Note {
             bytes_in: self.traffic.came.load(Ordering::Relaxed),
             ms: (self.begin.elapsed().as_secs_f64() * 1e6).round() / 1e3,
             secrets: &self.secrets,
-            masked: self.masked,
+            masked: self.masked(),
             reason,
         })
     }

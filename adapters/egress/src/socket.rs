@@ -116,7 +116,7 @@ impl Socket {
     /// What ended it, if that was not the guest.
     pub(crate) async fn carry(mut self, guest: Upgraded) -> Result<(), Refusal> {
         let (guest, server) = (TokioIo::new(guest), TokioIo::new(self.server));
-        match carry(&self.door, &mut self.note, (&self.place, true), guest, server, self.frames).await {
+        match carry(&self.door, &self.note, (&self.place, true), guest, server, self.frames).await {
             Ok(()) => {
                 self.note.carried();
                 Ok(())

@@ -250,7 +250,7 @@ impl Opened {
             let dialer = self.door.0.way.view().state.dialer.clone();
             let (server, address) = dialer.reach(place).await?;
             note.address = Some(address);
-            carry(&self.door, &mut note, (place, false), &mut stream, server, None).await
+            carry(&self.door, &note, (place, false), &mut stream, server, None).await
         };
         let mut carried = carried.await;
         if stream.reader().is_greeted() {

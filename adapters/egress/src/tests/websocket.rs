@@ -7,7 +7,7 @@ use dormouse_core::testing::wait_until_async;
 use futures::{SinkExt as _, StreamExt as _};
 use hyper::header::HeaderName;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio_rustls::TlsAcceptor;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -287,11 +287,34 @@ impl Bound {
     }
 
     async fn connect(&self, headers: &[(&str, &str)]) -> WebSocketStream<DuplexStream> {
-        let (mut guest, _) = open(&self.door, self.server.port);
+        self.connect_and_serve(headers).await.0
+    }
+
+    /// The same, with the task that serves it.
+    async fn connect_and_serve(
+        &self,
+        headers: &[(&str, &str)],
+    ) -> (WebSocketStream<DuplexStream>, AbortHandle) {
+        let (mut guest, serving) = open(&self.door, self.server.port);
         guest.write_all(b"\x16{\"name\":\"a.test\",\"alpn\":[\"http/1.1\"]}\n").await.unwrap();
         while guest.read_u8().await.unwrap() != b'\n' {}
-        client_async(request(self.server.port, "/", headers), guest).await.unwrap().0
+        let socket = client_async(request(self.server.port, "/", headers), guest).await.unwrap().0;
+        (socket, serving.abort_handle())
     }
+}
+
+#[tokio::test]
+async fn net_14_what_was_masked_in_frames_is_counted_also_where_the_program_just_ends() {
+    let bound = Bound::new().await;
+    let token = format!("Bearer {}", bound.key);
+    let (mut socket, serving) = bound.connect_and_serve(&[("authorization", &token)]).await;
+    socket.send(Message::text("token")).await.unwrap();
+    let told = socket.next().await.unwrap().unwrap().into_text().unwrap();
+    assert!(told.contains("***"), "{told}");
+    serving.abort();
+    let over = || bound.setup.audit().iter().any(|line| line["masked"] == 1);
+    wait_until_async("it is written down", Duration::from_secs(5), over).await;
+    assert_eq!(bound.door.used().secrets_masked, 1);
 }
 
 #[tokio::test]
