@@ -155,12 +155,13 @@ fn net_33_a_recording_that_was_changed_or_cut_is_refused() {
         assert_eq!(error.code(), ErrorCode::ArgsInvalid, "{told}");
         error.message().to_owned()
     };
-    let text = String::from_utf8(whole.clone()).unwrap();
-    let ends = |length: usize| text[..length].lines().filter(|line| line.starts_with("{\"kept\"")).count();
+    let ends = |bytes: &[u8]| {
+        bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"kept\"")).count()
+    };
     for length in 0..whole.len() {
         // The first stands behind the first line; the last line may not be whole.
-        let at_line = text[..length].rfind('\n').map_or(0, |at| at + 1);
-        match ends(at_line) {
+        let at_line = whole[..length].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        match ends(&whole[..at_line]) {
             0 | 1 => drop(refused(&whole[..length], &format!("cut at {length}"))),
             all => {
                 std::fs::write(&path, &whole[..length]).unwrap();
