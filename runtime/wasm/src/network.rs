@@ -25,6 +25,8 @@ impl Host {
             interests.len()
         );
         let until = self.begin_calls(wanted).await?;
+        // It stays so where the run is cut off meanwhile.
+        self.net.waits_for(interests);
         let (net, under_way) = (&self.net, &mut self.under_way);
         let waited = async {
             // Connections that are not there are ready, and so would hide answers.
@@ -34,6 +36,7 @@ impl Host {
             }
         };
         let (mut answers, mut ready) = self.callbacks.away(waited).await;
+        self.net.waits_for(&[]);
         if ready.is_empty() {
             ready = self.net.poll_ready(interests, &Context::from_waker(Waker::noop()));
         } else {
