@@ -9,6 +9,8 @@ use super::turn::{self, Turn};
 
 /// The longest time that the shell stands still for the network: others may wait for the clock.
 const STILL: Duration = Duration::from_millis(10);
+/// Bytes of a request that lie between this guest and the host at most: if more were taken, the host has begun with it.
+const BETWEEN: usize = 64 << 10;
 
 thread_local! {
     /// What the commands of this shell wait for.
@@ -100,12 +102,16 @@ impl Talk {
     }
 
     async fn send(&mut self, mut body: &[u8]) -> Result<(), Broken> {
+        let length = body.len();
         while !body.is_empty() {
             match self.exchange.send(body) {
                 Ok(0) => {}
                 Ok(sent) => {
                     turn::moved();
                     body = &body[sent..];
+                    if length - body.len() > BETWEEN {
+                        self.turn.begun();
+                    }
                     continue;
                 }
                 Err(problem) => {

@@ -66,6 +66,7 @@ fn with<T>(act: impl FnOnce(&mut Turns) -> T) -> T {
 #[derive(Debug)]
 pub(super) struct Turn {
     is_asking: bool,
+    /// Whether it may be given back for another one.
     is_free: bool,
 }
 
@@ -73,6 +74,11 @@ impl Turn {
     /// One, if it has come.
     pub(super) fn take() -> Option<Self> {
         with(|turns| turns.take(Instant::now())).map(|is_free| Self { is_asking: true, is_free })
+    }
+
+    /// The host has begun with its request, so that is not sent again.
+    pub(super) fn begun(&mut self) {
+        self.is_free = false;
     }
 
     /// Its answer is there.
