@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dormouse_core::network::{Door, NetworkRequest, NetworkUse, Pieces, Problem, Trouble};
 use futures::StreamExt as _;
 use tokio::io::{AsyncWriteExt as _, ReadHalf};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio_util::io::ReaderStream;
 
 use crate::bindings::dormouse::sandbox::net as contract;
@@ -42,7 +42,15 @@ struct Connection {
     end: GuestEnd,
     /// Where a stream leads to.
     place: Option<String>,
-    task: AbortHandle,
+    task: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Ends it, and all that its task holds.
+    async fn end(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
 }
 
 impl Drop for Connection {
@@ -104,7 +112,7 @@ impl Net {
         places
     }
 
-    fn keep(&mut self, end: GuestEnd, task: AbortHandle, place: Option<String>) -> Result<u64, Problem> {
+    fn keep(&mut self, end: GuestEnd, task: JoinHandle<()>, place: Option<String>) -> Result<u64, Problem> {
         if self.last == 0 {
             let mut drawn = [0; 4];
             getrandom::fill(&mut drawn)
@@ -116,9 +124,11 @@ impl Net {
         Ok(self.last)
     }
 
-    /// Ends a connection. Whether there was one.
-    pub(crate) fn close(&mut self, number: u64) -> bool {
-        self.connections.remove(&number).is_some()
+    /// Ends a connection: it has given its place back then.
+    pub(crate) async fn close(&mut self, number: u64) {
+        if let Some(connection) = self.connections.remove(&number) {
+            connection.end().await;
+        }
     }
 
     /// The guest's end of a connection.
@@ -136,7 +146,7 @@ impl Net {
                 teller.fail(problem);
             }
         });
-        self.keep(guest, task.abort_handle(), Some(format!("{host}:{port}")))
+        self.keep(guest, task, Some(format!("{host}:{port}")))
     }
 
     /// Sends a request.
@@ -152,7 +162,7 @@ impl Net {
                 teller.fail(problem);
             }
         });
-        self.keep(guest, task.abort_handle(), None)
+        self.keep(guest, task, None)
     }
 
     /// Those of the interests that are ready; whoever polls is woken when that changes.

@@ -94,10 +94,7 @@ impl contract::Host for Host {
     }
 
     async fn close(&mut self, connection: u64) -> wasmtime::Result<()> {
-        if self.net.close(connection) {
-            // Its task ends, and gives its place back.
-            tokio::task::yield_now().await;
-        }
+        self.net.close(connection).await;
         Ok(())
     }
 
