@@ -82,6 +82,30 @@ fn web_sockets() {
 }
 
 #[test]
+fn a_message_of_a_web_socket_that_does_not_fit_into_the_memory_is_too_big() {
+    let code = "const s = new WebSocket('ws://socket.test:$SOCKET/'); let why; s.onerror = ({ message }) => { why = message; };
+        s.onopen = () => s.send('bytes 60000000'); const { code } = await new Promise((done) => { s.onclose = done; }); `${code} ${why}`";
+    let outcome = OUTSIDE.run(OUTSIDE.snippet(JAVASCRIPT, code).memory(64 << 20));
+    assert_eq!(value(&outcome)["value"], "1009 there is no memory for a message of 60000000 bytes");
+}
+
+/// A connection that nobody closes keeps its run until its time is over: which one it was is said.
+#[test]
+fn a_run_that_waits_for_an_open_connection_is_told_which_one() {
+    let hint = |code: &str| {
+        let outcome = OUTSIDE.run(OUTSIDE.snippet(JAVASCRIPT, code).timeout(Duration::from_millis(700)));
+        let error = outcome.stopped().unwrap_or_else(|| panic!("{}", told(&outcome)));
+        error.hint().unwrap_or_default().to_owned()
+    };
+    let open = hint("const s = new WebSocket('ws://socket.test:$SOCKET/'); 1");
+    assert!(open.contains("a connection to `socket.test:") && open.contains("a WebSocket"), "{open}");
+    // It computes, whatever is open; it waits for an answer.
+    let busy = hint("require('net').connect($BYTES, 'bytes.test'); for (;;);");
+    let late = hint("await fetch('https://api.test:$HTTPS/late?20000')");
+    assert!([&busy, &late].iter().all(|hint| hint.starts_with("raise the time-out")), "{busy} {late}");
+}
+
+#[test]
 fn typescript_is_javascript_here_too() {
     let code = "const told: { path: string } = await (await fetch('https://api.test:$HTTPS/echo')).json(); told.path";
     assert_eq!(value(&OUTSIDE.run(OUTSIDE.snippet("typescript", code)))["value"], "/echo");

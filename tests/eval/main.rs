@@ -23,6 +23,7 @@ mod python_modules;
 mod python_native;
 mod python_network;
 mod python_system;
+mod python_turns;
 mod randomness;
 mod recorded;
 mod session;

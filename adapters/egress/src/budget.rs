@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dormouse_core::network::NetworkUse;
+use tokio::sync::watch;
 
 use crate::reason::{Reason, Refusal};
 
@@ -81,6 +82,8 @@ pub(crate) struct Purse {
     connections: Count,
     bytes_out: Count,
     bytes_in: Count,
+    /// Whether a connection was refused for want of places.
+    crowded: watch::Sender<bool>,
 }
 
 /// What has been spent of one thing, and how much may be.
@@ -109,6 +112,7 @@ impl Purse {
             connections: Count::new(budget.connections),
             bytes_out: Count::new(budget.bytes_out),
             bytes_in: Count::new(budget.bytes_in),
+            crowded: watch::Sender::new(false),
         }
     }
 
@@ -170,7 +174,10 @@ impl Account {
 
     /// A connection, until what is returned is dropped.
     pub(crate) fn connection(&self) -> Result<Held, Refusal> {
-        self.spend(Reason::Connections, 1)?;
+        if let Err(refusal) = self.spend(Reason::Connections, 1) {
+            self.0[0].crowded.send_replace(true);
+            return Err(refusal);
+        }
         Ok(Held(self.clone()))
     }
 
@@ -182,6 +189,12 @@ impl Account {
         {
             count.spent.fetch_add(amount, Ordering::Relaxed);
         }
+    }
+
+    /// Waits until the run was refused a connection for want of places. From then on none should be kept that is not in use.
+    pub(crate) async fn crowded(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.0[0].crowded.subscribe().wait_for(|crowded| *crowded).await;
     }
 
     /// What the run has spent.

@@ -9,6 +9,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::Notify;
 
 use crate::ahead::Ahead;
 use crate::budget::Held;
@@ -137,7 +139,10 @@ impl Opened {
         let agreed = Agreed::default();
         let place = agreed.clone();
         let (stream, flushes) = Flushed::new(stream);
+        let begun = Arc::new(Notify::new());
+        let first = begun.clone();
         let service = service_fn(move |request: Request<Incoming>| {
+            begun.notify_one();
             let (door, target, agreed) = (door.clone(), target.clone(), agreed.clone());
             let flushes = flushes.clone();
             async move {
@@ -148,7 +153,17 @@ impl Opened {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD).half_close(true);
         builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
-        let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut serving = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+        // Where a run has no place for one more connection, none is kept beyond what it is used for: clients keep theirs for what may
+        // come, while others of the same program wait for a place.
+        let serving = async {
+            tokio::select! {
+                ended = serving.as_mut() => return ended,
+                () = async { first.notified().await; self.door.0.account.crowded().await } => {}
+            }
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        };
         let end = self.door.0.run.deadline.map(tokio::time::Instant::from_std);
         let ended = match end {
             Some(end) => tokio::time::timeout_at(end, serving).await,

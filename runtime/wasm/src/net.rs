@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dormouse_core::network::{Door, NetworkRequest, NetworkUse, Pieces, Problem, Trouble};
 use futures::StreamExt as _;
 use tokio::io::{AsyncWriteExt as _, ReadHalf};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio_util::io::ReaderStream;
 
 use crate::bindings::dormouse::sandbox::net as contract;
@@ -23,6 +23,9 @@ use pipe::{HostEnd, Teller, pipe};
 /// Connections of a run at one time; the network's budget is usually less.
 const MOST: usize = 1_024;
 
+/// Places that are named where a run was cut off while it waited for connections, and characters of each.
+const NAMED: (usize, usize) = (3, 80);
+
 /// The network of one run.
 #[derive(Default)]
 pub(crate) struct Net {
@@ -30,12 +33,24 @@ pub(crate) struct Net {
     connections: HashMap<u64, Connection>,
     /// The number of the last connection: its upper half is drawn for each run, so that numbers of other runs are nobody's.
     last: u64,
+    /// The connections that the program waits for, or waited for when it was cut off.
+    waited_for: Vec<u64>,
 }
 
 /// A connection; dropping it ends it.
 struct Connection {
     end: GuestEnd,
-    task: AbortHandle,
+    /// Where a stream leads to.
+    place: Option<String>,
+    task: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Ends it, and all that its task holds.
+    async fn end(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
 }
 
 impl Drop for Connection {
@@ -55,6 +70,7 @@ impl Net {
     pub(crate) fn end(&mut self) {
         (self.door, self.last) = (None, 0);
         self.connections.clear();
+        self.waited_for.clear();
     }
 
     /// The run's door, if it has one.
@@ -78,7 +94,25 @@ impl Net {
         Ok(door)
     }
 
-    fn keep(&mut self, end: GuestEnd, task: AbortHandle) -> Result<u64, Problem> {
+    /// The program begins to wait for connections, or has waited: for none.
+    pub(crate) fn waits_for(&mut self, interests: &[contract::Interest]) {
+        self.waited_for.clear();
+        self.waited_for.extend(interests.iter().map(|interest| interest.connection));
+    }
+
+    /// Where the streams lead to that the program waits for: some of the places, as text to show.
+    pub(crate) fn waited_for(&self) -> Vec<String> {
+        let (most, longest) = NAMED;
+        let found = self.waited_for.iter().filter_map(|number| self.connections.get(number)?.place.as_ref());
+        let mut places: Vec<String> =
+            found.map(|place| place.escape_debug().take(longest).collect()).collect();
+        places.sort();
+        places.dedup();
+        places.truncate(most);
+        places
+    }
+
+    fn keep(&mut self, end: GuestEnd, task: JoinHandle<()>, place: Option<String>) -> Result<u64, Problem> {
         if self.last == 0 {
             let mut drawn = [0; 4];
             getrandom::fill(&mut drawn)
@@ -86,13 +120,15 @@ impl Net {
             self.last = u64::from(u32::from_ne_bytes(drawn)) << 32;
         }
         self.last += 1;
-        self.connections.insert(self.last, Connection { end, task });
+        self.connections.insert(self.last, Connection { end, place, task });
         Ok(self.last)
     }
 
-    /// Ends a connection. Whether there was one.
-    pub(crate) fn close(&mut self, number: u64) -> bool {
-        self.connections.remove(&number).is_some()
+    /// Ends a connection: it has given its place back then.
+    pub(crate) async fn close(&mut self, number: u64) {
+        if let Some(connection) = self.connections.remove(&number) {
+            connection.end().await;
+        }
     }
 
     /// The guest's end of a connection.
@@ -110,7 +146,7 @@ impl Net {
                 teller.fail(problem);
             }
         });
-        self.keep(guest, task.abort_handle())
+        self.keep(guest, task, Some(format!("{host}:{port}")))
     }
 
     /// Sends a request.
@@ -126,7 +162,7 @@ impl Net {
                 teller.fail(problem);
             }
         });
-        self.keep(guest, task.abort_handle())
+        self.keep(guest, task, None)
     }
 
     /// Those of the interests that are ready; whoever polls is woken when that changes.

@@ -25,6 +25,8 @@ impl Host {
             interests.len()
         );
         let until = self.begin_calls(wanted).await?;
+        // It stays so where the run is cut off meanwhile.
+        self.net.waits_for(interests);
         let (net, under_way) = (&self.net, &mut self.under_way);
         let waited = async {
             // Connections that are not there are ready, and so would hide answers.
@@ -34,6 +36,7 @@ impl Host {
             }
         };
         let (mut answers, mut ready) = self.callbacks.away(waited).await;
+        self.net.waits_for(&[]);
         if ready.is_empty() {
             ready = self.net.poll_ready(interests, &Context::from_waker(Waker::noop()));
         } else {
@@ -91,10 +94,7 @@ impl contract::Host for Host {
     }
 
     async fn close(&mut self, connection: u64) -> wasmtime::Result<()> {
-        if self.net.close(connection) {
-            // Its task ends, and gives its place back.
-            tokio::task::yield_now().await;
-        }
+        self.net.close(connection).await;
         Ok(())
     }
 

@@ -15,7 +15,7 @@ const IN_ALL: &str = "all runs together have the memory that they may have";
 /// The status of a run whose call ended without an answer.
 pub(crate) fn left(left: Left, host: &Host, limits: &Limits) -> Status {
     match left {
-        Left::Late => Status::Stopped(time(limits)),
+        Left::Late => Status::Stopped(time(limits, &host.net.waited_for())),
         Left::Failed(error) => status(error, host, limits),
         Left::TooLong { bytes, most } => Status::Stopped(
             Error::new(
@@ -54,13 +54,20 @@ fn status(error: wasmtime::Error, host: &Host, limits: &Limits) -> Status {
     })
 }
 
-/// The wall-clock limit was reached.
-pub(crate) fn time(limits: &Limits) -> Error {
-    Error::new(
+/// The wall-clock limit was reached. `places`: where the connections lead to that the program waited for.
+fn time(limits: &Limits, places: &[String]) -> Error {
+    let error = Error::new(
         ErrorCode::LimitTime,
         format!("the wall-clock limit of {} ms was reached", limits.wall.as_millis()),
-    )
-    .with_hint("raise the time-out, or split the work into smaller runs")
+    );
+    if places.is_empty() {
+        return error.with_hint("raise the time-out, or split the work into smaller runs");
+    }
+    error.with_hint(format!(
+        "it waited with a connection to `{}` open, which keeps a run from its end: close what is not needed any more (a WebSocket, \
+         a client's session), or raise the time-out",
+        places.join("`, `")
+    ))
 }
 
 /// The memory limit is too small, or was reached.

@@ -254,6 +254,27 @@ fn several_wait_at_the_same_time() {
     }
 }
 
+#[test]
+fn requests_beyond_the_budget_wait_for_their_turn() {
+    let world = World::narrow(3);
+    let kept = world.sandbox("turns");
+    for line in [
+        "for n in $(seq 40); do curl -s $U/late/20 & done; wait",
+        "for n in $(seq 40); do wget -qO- $U/late/20 & done; wait",
+        "for n in $(seq 10); do curl -sd x $U/late/20 & done; wait",
+        "curl -s --parallel-max 40 -Z $U/late/20?[1-40]",
+    ] {
+        let lines = if line.contains("40") { 40 } else { 10 };
+        assert_eq!(output(&kept, line), "late\n".repeat(lines), "{line}");
+    }
+    // The turn of one that others wait for does not come: that is told.
+    let world = World::narrow(1);
+    let kept = world.sandbox("never");
+    let line = "curl -s $U/without-end | while read -r line; do curl -s $U/digits; break; done";
+    let (_, out, err) = run(&kept, line);
+    assert!(out.is_empty() && err.contains("1 connections at one time"), "{out} {err}");
+}
+
 /// What a run leaves behind when it is cut off: nothing is sent twice, and the server sees one end.
 #[test]
 fn net_24_a_transfer_that_is_cut_off() {

@@ -39,6 +39,17 @@ impl World {
         Self { outside: Outside::beside(port), seen, port }
     }
 
+    /// The same, where a run has so many connections at one time.
+    pub(crate) fn narrow(connections: u32) -> Self {
+        let seen = Arc::<Seen>::default();
+        let port = listen(&seen);
+        let rules = format!(
+            "[[profile.default.allow]]\nhost = \"127.0.0.1\"\nport = {port}\nprotocol = \"http\"\n\
+             [budget.owner]\nconnections = {connections}\n"
+        );
+        Self { outside: Outside::with(&[], &rules), seen, port }
+    }
+
     /// A sandbox with variables for the addresses of the servers.
     pub(crate) fn sandbox(&self, name: &str) -> PersistentSandbox {
         self.named(lasting::named(&self.outside.dormouse, name))

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::accept_hdr_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response as Agreed};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 /// What opens them. Their ports are `$ODD` and `$SOCKET`.
 pub(super) const RULES: &str = r#"
@@ -146,7 +147,8 @@ async fn ticks() -> impl IntoResponse {
     ([(axum::http::header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(body))
 }
 
-/// Agrees on the first protocol that is offered, greets, and sends back what it gets; after `bye` it closes.
+/// Agrees on the first protocol that is offered, greets, and sends back what it gets; after `bye` it closes, after `close NUMBER` with that
+/// code. `bytes NUMBER` and `text NUMBER` are answered with a message of so many.
 async fn converse(stream: TcpStream) {
     #[expect(clippy::result_large_err, reason = "the library's type")]
     let agree = |request: &Request, mut answer: Agreed| -> Result<Agreed, ErrorResponse> {
@@ -163,6 +165,18 @@ async fn converse(stream: TcpStream) {
     while let Some(Ok(message)) = socket.next().await {
         let sent = match message {
             Message::Text(text) if text == "bye" => socket.close(None).await,
+            Message::Text(text) if text.contains(' ') => {
+                let (what, number) = text.split_once(' ').unwrap();
+                let number: usize = number.parse().unwrap();
+                match what {
+                    "bytes" => socket.send(Message::binary(vec![7; number])).await,
+                    "text" => socket.send(Message::text("é".repeat(number))).await,
+                    _ => {
+                        let code = u16::try_from(number).unwrap();
+                        socket.close(Some(CloseFrame { code: code.into(), reason: "bye".into() })).await
+                    }
+                }
+            }
             message @ (Message::Text(_) | Message::Binary(_)) => socket.send(message).await,
             _ => Ok(()),
         };

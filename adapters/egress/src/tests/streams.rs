@@ -376,6 +376,36 @@ async fn net_22_streams_count_as_connections_and_are_given_back() {
     assert_eq!(setup.names.asked.load(Ordering::Relaxed), 0);
 }
 
+/// Where a run has no place for one more, what a client keeps for later ends, and what is under way is the last of its stream.
+#[tokio::test]
+async fn streams_that_nobody_uses_make_room_for_others() {
+    let server = Server::http(None, |_, _| answer(&[], "hi".into())).await;
+    let rules = rule("http", server.port, "") + "[budget]\nconnections = 2\n";
+    let setup = Setup::new(None, "", &rules).await;
+    let door = setup.door();
+    let request = format!("GET / HTTP/1.1\r\nHost: a.test:{}\r\n\r\n", server.port);
+    let (mut idle, first) = open(&door, server.port);
+    let mut back = vec![0; 4096];
+    idle.write_all(request.as_bytes()).await.unwrap();
+    let count = idle.read(&mut back).await.unwrap();
+    assert!(!String::from_utf8_lossy(&back[..count]).contains("connection: close"));
+    // It is for a request that comes yet.
+    let (mut fresh, second) = open(&door, server.port);
+    assert_eq!(door.open("a.test", server.port).err().unwrap().reason, Reason::Connections);
+    let ended = |mut stream: DuplexStream| async move {
+        let mut back = String::new();
+        let reading = stream.read_to_string(&mut back);
+        tokio::time::timeout(Duration::from_secs(5), reading).await.expect("an end").unwrap();
+        back
+    };
+    assert_eq!(ended(idle).await, "");
+    first.await.unwrap().unwrap();
+    assert!(!second.is_finished() && door.open("a.test", server.port).is_ok());
+    fresh.write_all(request.as_bytes()).await.unwrap();
+    let back = ended(fresh).await;
+    assert!(back.contains("connection: close\r\n") && back.ends_with("hi"), "{back}");
+}
+
 #[tokio::test]
 async fn net_25_a_stream_that_is_dropped_ends_at_the_server() {
     let server =

@@ -22,7 +22,7 @@ function join(pieces) {
   return whole;
 }
 
-let bytesNow;
+let blobOf, bytesNow;
 
 class Blob {
   [custom](_depth, options) {
@@ -43,6 +43,12 @@ class Blob {
   }
   static {
     bytesNow = (blob) => blob.#bytes;
+    // One that has these bytes, and not a copy of them.
+    blobOf = (bytes) => {
+      const blob = new Blob();
+      blob.#bytes = bytes;
+      return blob;
+    };
   }
   get size() {
     return this.#bytes.length;
@@ -121,4 +127,4 @@ class File extends Blob {
 shared.copyOf(Blob, (blob) => new Blob([blob], { type: blob.type }));
 shared.copyOf(File, (file) => new File([file], file.name, { type: file.type, lastModified: file.lastModified }));
 
-module.exports = { Blob, File, join, bytesOf: (blob) => bytesNow(blob) };
+module.exports = { Blob, File, blobOf, join, bytesOf: (blob) => bytesNow(blob) };

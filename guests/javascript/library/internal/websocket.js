@@ -1,7 +1,7 @@
 // WebSocket (the WebSockets standard).
 'use strict';
 const { Buffer } = require('buffer');
-const { Blob, bytesOf } = require('internal/blob');
+const { Blob, blobOf, bytesOf } = require('internal/blob');
 const { CloseEvent, ErrorEvent, MessageEvent, handlers } = require('internal/events');
 const { FrameError, FrameReader, frame } = require('internal/websocket_frames');
 
@@ -9,6 +9,12 @@ const { FrameError, FrameReader, frame } = require('internal/websocket_frames');
 const MARK = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 // Milliseconds that a server has to close the connection.
 const PATIENCE = 3000;
+
+// Codes that a close frame may have (RFC 6455, 7.4, and the registry that it made).
+const mayClose = (code) => (code >= 1000 && code <= 1014 && !(code >= 1004 && code <= 1006)) || (code >= 3000 && code <= 4999);
+
+// The bytes, in a buffer that nobody else has.
+const own = (bytes) => new Uint8Array(bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : bytes);
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const syntax = (message) => new DOMException(message, 'SyntaxError');
@@ -83,7 +89,7 @@ class WebSocket extends EventTarget {
     this.#state = WebSocket.OPEN;
     const reader = new FrameReader({
       text: (bytes) => this.#tell(this.#textOf(bytes)),
-      binary: (bytes) => this.#tell(this.#binaryType === 'blob' ? new Blob([bytes]) : Uint8Array.from(bytes).buffer),
+      binary: (bytes) => this.#tell(this.#binaryType === 'blob' ? blobOf(own(bytes)) : own(bytes).buffer),
       ping: (bytes) => this.#state === WebSocket.OPEN && socket.write(frame('pong', bytes)),
       pong() {},
       close: (bytes) => this.#end(bytes),
@@ -92,7 +98,10 @@ class WebSocket extends EventTarget {
       try {
         reader.push(piece);
       } catch (error) {
-        this.#fail(error, error instanceof FrameError ? error.code : 1002);
+        // Nothing more is read.
+        socket.removeListener('data', read).resume();
+        // Whatever else is thrown is for want of memory.
+        this.#fail(error, error instanceof FrameError ? error.code : 1009);
       }
     };
     socket.on('data', read);
@@ -105,8 +114,8 @@ class WebSocket extends EventTarget {
   #textOf(bytes) {
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      throw new FrameError(1007, 'a message is no UTF-8');
+    } catch (error) {
+      throw error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? new FrameError(1007, 'a message is no UTF-8') : error;
     }
   }
   #tell(data) {
@@ -116,7 +125,8 @@ class WebSocket extends EventTarget {
   #end(bytes) {
     if (this.#closed.wasClean) return;
     if (bytes.length === 1) throw new FrameError(1002, 'a close frame has no whole code');
-    const code = bytes.length ? bytes.readUInt16BE(0) : 1005;
+    const code = bytes.length ? (bytes[0] << 8) | bytes[1] : 1005;
+    if (bytes.length && !mayClose(code)) throw new FrameError(1002, `a close frame has the code ${code}, which none may have`);
     this.#closed = { wasClean: true, code, reason: this.#textOf(bytes.subarray(2)) };
     this.#sendClose(bytes.subarray(0, 2));
     this.#state = WebSocket.CLOSING;

@@ -114,6 +114,14 @@ class EventLoop(asyncio.selector_events.BaseSelectorEventLoop):
         """What was waited for last is due, whatever the clock says: it may have stood still while the program was saved."""
         self._not_before = max(self._not_before, self._until or 0)
 
+    def _sock_connect_cb(self, fut, sock, address):
+        # The host's sentence says more than the number of an error.
+        failure = sock.fileno() != -1 and sock._failure()
+        if failure and not fut.done():
+            fut.set_exception(failure)
+        else:
+            super()._sock_connect_cb(fut, sock, address)
+
     def run_in_executor(self, executor, func, *args):
         """Calls the function at once: there is no thread that could do it meanwhile."""
         future = self.create_future()

@@ -13,6 +13,7 @@ import time
 
 import _dormouse_host
 import _dormouse_net
+from _dormouse import turns
 
 # Descriptors of sockets begin here.
 FIRST = 1 << 20
@@ -64,7 +65,7 @@ def _ask(function, *arguments):
 class Unconnected:
     """Of a socket that leads nowhere yet."""
 
-    users, handle = 1, None
+    users, handle, waits = 1, None, False
 
     def ready(self):
         return True, True
@@ -79,32 +80,67 @@ class Unconnected:
 
 
 class Connection:
-    """Of a connection of the host's."""
+    """Of a connection of the host's. `can_wait`: it may have to wait for its turn, and is none of the host's until then."""
 
-    def __init__(self, name, port, peer):
-        self.users, self.name, self.peer, self.ahead, self.ended = 1, name, peer, b"", False
-        self.handle = _ask(_dormouse_net.open, name, port)
+    def __init__(self, name, port, peer, can_wait=False):
+        self.users, self.name, self.port, self.peer, self.ahead, self.ended = 1, name, port, peer, b"", False
+        self.handle = self.problem = None
+        # Whether an answer is waited for, as far as bytes say so.
+        self.asks = False
+        _ask(turns.begin, self, can_wait)
+
+    @property
+    def waits(self):
+        """Whether it waits for its turn."""
+        return self.handle is None and self.problem is None
+
+    def failure(self):
+        """Why it was refused when its turn came; None: it was not."""
+        return self.problem and error_of(*self.problem.args)
 
     def ready(self):
         """For what it is ready without a question to the host."""
+        if self.handle is None:
+            return not self.waits, not self.waits
         return bool(self.ahead) or self.ended, False
+
+    def _check(self):
+        """Whether it is connected."""
+        if self.problem is not None:
+            raise self.failure()
+        return self.handle is not None
 
     def receive(self, most, peeks=False):
         """Bytes that have come, none at the end; None: nothing is there yet."""
+        if not self._check():
+            return None
         data, self.ahead = self.ahead, b""
         if not data:
             data = b"" if self.ended else _ask(_dormouse_net.receive, self.handle, most)
             self.ended = data == b""
+            self._moved(bool(data), False)
         if data is not None:
             self.ahead = data if peeks else data[most:]
         return data and data[:most]
 
     def send(self, data):
         """How many bytes were taken; 0: none can be now."""
-        return _ask(_dormouse_net.send, self.handle, data)
+        if not self._check():
+            return 0
+        taken = _ask(_dormouse_net.send, self.handle, data)
+        self._moved(bool(taken), True)
+        return taken
+
+    def _moved(self, has_moved, asks):
+        if has_moved:
+            self.asks = asks
+            if turns.waiting:
+                turns.moved()
 
     def finish(self):
         """Nothing more is sent."""
+        if not self._check():
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
         _dormouse_net.finish(self.handle)
 
     def stop(self):
@@ -112,13 +148,13 @@ class Connection:
         self.ended = True
 
     def close(self):
-        _dormouse_net.close(self.handle)
+        turns.end(self)
 
 
 class PairEnd:
     """Of a pair of sockets within the program."""
 
-    handle = None
+    handle, waits = None, False
 
     def __init__(self):
         self.users, self.other, self.come, self.ended = 1, None, bytearray(), False
@@ -214,7 +250,7 @@ def double(number):
 def is_live(number, reads, writes):
     """Whether a descriptor is ready, or the host can make it so."""
     end = _ends.get(number)
-    return end is not None and end.handle is not None or any(_ready(number, end, reads, writes))
+    return end is not None and (end.handle is not None or end.waits) or any(_ready(number, end, reads, writes))
 
 
 def _ready(number, end, reads, writes):
@@ -253,6 +289,8 @@ def wait(interests, seconds):
     `interests` says of each descriptor whether one waits to read and to write; what is returned, for which of these it is ready. It
     may be empty before the time is over.
     """
+    if (turn := turns.left()) is not None:
+        seconds = turn if seconds is None else min(seconds, turn)
     found, asked, numbers = _look(interests)
     if found:
         seconds = 0

@@ -1,7 +1,8 @@
 """Sockets over the connections that the host has: `socket.py` of the standard library works on this as it is.
 
 There are connections of TCP to the outside, as far as the run's network allows them, and pairs within the program. A name is told to the
-host when a socket connects (see `_dormouse/names.py`). The host dials when it knows what is to be said, so connecting never waits.
+host when a socket connects (see `_dormouse/names.py`). The host dials when it knows what is to be said, so connecting waits for nobody but
+for other connections of the program, where as many are open as may be (see `_dormouse/turns.py`).
 """
 
 import errno as _errno
@@ -188,9 +189,11 @@ class socket:
 
     def getsockopt(self, level, option, buflen=0, /):
         """Get an option of the socket: as it was set, or 0."""
-        self._end()
+        failure = self._failure() if (level, option) == (1, 4) else None
         family, type, proto = self._kind
-        known = {3: type, 4: 0, 38: proto or 6, 39: family, 7: 65536, 8: 65536} if level == 1 else {}
+        # The number of a name that has no address is none of the system's.
+        trouble = 0 if failure is None else failure.errno if failure.errno > 0 else _errno.EHOSTUNREACH
+        known = {3: type, 4: trouble, 38: proto or 6, 39: family, 7: 65536, 8: 65536} if level == 1 else {}
         value = self._settings.get((level, option), known.get(option, 0))
         if buflen:
             return (value.to_bytes(4, _sys.byteorder, signed=True) if isinstance(value, int) else value)[:buflen]
@@ -198,6 +201,11 @@ class socket:
 
     def _end(self):
         return _network.end_of(self._descriptor)
+
+    def _failure(self):
+        """Why it was not connected when its turn came."""
+        end = self._end()
+        return end.failure() if isinstance(end, _network.Connection) else None
 
     def _address_of(self, address, caller):
         """Host and port that a program gives."""
@@ -216,11 +224,15 @@ class socket:
 
     def connect(self, address, /):
         """Connect the socket to a remote address. Who can be reached is the host's affair."""
-        if not isinstance(self._end(), _network.Unconnected):
-            _refuse(_errno.EISCONN)
+        end = self._end()
+        if not isinstance(end, _network.Unconnected):
+            _refuse(_errno.EALREADY if end.waits else _errno.EISCONN)
         host, port = self._address_of(address, "connect")
         _sys.audit("socket.connect", self, address)
-        _network.put(self._descriptor, _network.Connection(_name_of(host), port, _place_of(host, port)))
+        connection = _network.Connection(_name_of(host), port, _place_of(host, port), can_wait=self._limit == 0)
+        _network.put(self._descriptor, connection)
+        if connection.waits:
+            _refuse(_errno.EINPROGRESS)
 
     def connect_ex(self, address, /):
         """As `connect`, but returns the number of an error instead of raising it."""
@@ -260,8 +272,8 @@ class socket:
     def getpeername(self):
         """Return the address of the remote endpoint."""
         end = self._end()
-        if isinstance(end, _network.Unconnected):
-            end.receive()
+        if isinstance(end, _network.Unconnected) or end.waits:
+            _refuse(_errno.ENOTCONN)
         return "" if isinstance(end, _network.PairEnd) else end.peer
 
     def shutdown(self, how, /):

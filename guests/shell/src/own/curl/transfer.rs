@@ -183,8 +183,8 @@ impl Transfer<'_> {
         let request = Request { method: &method, url: &url, headers: &headers, body: body.is_some() };
         let until = self.set.time.and_then(|time| begun.checked_add(time));
         let failed = |broken| Failure::of_head(broken, &way.url, begun.elapsed());
-        let mut talk = Talk::begin(&request, body.unwrap_or_default(), until).await.map_err(failed)?;
-        let head = talk.head().await.map_err(failed)?;
+        let asked = Talk::ask(&request, body.unwrap_or_default(), until, None).await;
+        let (talk, head) = asked.map_err(failed)?;
         report.connections += 1;
         report.sent = body.map_or(0, |body| body.len() as u64);
         Ok((talk, head))

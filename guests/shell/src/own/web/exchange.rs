@@ -5,8 +5,12 @@ use std::time::{Duration, Instant};
 
 use dormouse_contract::net::{self, Exchange, Head, Interest, Problem, Request, Trouble};
 
+use super::turn::{self, Turn};
+
 /// The longest time that the shell stands still for the network: others may wait for the clock.
 const STILL: Duration = Duration::from_millis(10);
+/// Bytes of a request that lie between this guest and the host at most: if more were taken, the host has begun with it.
+const BETWEEN: usize = 64 << 10;
 
 thread_local! {
     /// What the commands of this shell wait for.
@@ -36,30 +40,78 @@ pub(in crate::own) struct Talk {
     head: Option<Head>,
     /// Why the body was not sent to its end, if it was not.
     unsent: Option<Problem>,
+    turn: Turn,
 }
 
 impl Talk {
-    /// Sends a request and its body.
-    pub(in crate::own) async fn begin(
+    /// Sends a request and its body, and waits for the head of the answer; `time`: that has so much time of its own. A request that finds no
+    /// place waits for its turn, while others of this shell are under way.
+    pub(in crate::own) async fn ask(
         request: &Request<'_>,
         body: &[u8],
         until: Option<Instant>,
-    ) -> Result<Self, Broken> {
-        let exchange = Exchange::begin(request)?;
-        let mut talk = Self { exchange, until, head: None, unsent: None };
-        if request.body {
-            talk.send(body).await?;
+        time: Option<Duration>,
+    ) -> Result<(Self, Head), Broken> {
+        loop {
+            let turn = loop {
+                match Turn::take() {
+                    Some(turn) => break turn,
+                    None => pause(until, None).await?,
+                }
+            };
+            match Self::once(request, body, (until, time), turn).await {
+                Ok(done) => return Ok(done),
+                // The host says so before it has begun with it.
+                Err((Broken::Problem(problem), turn)) if problem.trouble == Trouble::Exhausted => {
+                    if !turn.refused() {
+                        return Err(problem.into());
+                    }
+                }
+                Err((broken, _)) => return Err(broken),
+            }
         }
-        talk.exchange.finish();
-        Ok(talk)
+    }
+
+    async fn once(
+        request: &Request<'_>,
+        body: &[u8],
+        (until, time): (Option<Instant>, Option<Duration>),
+        turn: Turn,
+    ) -> Result<(Self, Head), (Broken, Turn)> {
+        let exchange = match Exchange::begin(request) {
+            Ok(exchange) => exchange,
+            Err(problem) => return Err((problem.into(), turn)),
+        };
+        let mut talk = Self { exchange, until, head: None, unsent: None, turn };
+        match talk.asked(body, time).await {
+            Ok(head) => {
+                talk.turn.answered();
+                Ok((talk, head))
+            }
+            Err(broken) => Err((broken, talk.turn)),
+        }
+    }
+
+    async fn asked(&mut self, body: &[u8], time: Option<Duration>) -> Result<Head, Broken> {
+        self.send(body).await?;
+        self.exchange.finish();
+        if let Some(time) = time {
+            self.allow(time);
+        }
+        self.head().await
     }
 
     async fn send(&mut self, mut body: &[u8]) -> Result<(), Broken> {
+        let length = body.len();
         while !body.is_empty() {
             match self.exchange.send(body) {
                 Ok(0) => {}
                 Ok(sent) => {
+                    turn::moved();
                     body = &body[sent..];
+                    if length - body.len() > BETWEEN {
+                        self.turn.begun();
+                    }
                     continue;
                 }
                 Err(problem) => {
@@ -86,7 +138,7 @@ impl Talk {
     }
 
     /// The head of the answer.
-    pub(in crate::own) async fn head(&mut self) -> Result<Head, Broken> {
+    async fn head(&mut self) -> Result<Head, Broken> {
         if let Some(head) = self.head.take() {
             return Ok(head);
         }
@@ -106,7 +158,10 @@ impl Talk {
     pub(in crate::own) async fn piece(&mut self) -> Result<Vec<u8>, Broken> {
         loop {
             match self.exchange.receive()? {
-                Some(piece) => return Ok(piece),
+                Some(piece) => {
+                    turn::moved();
+                    return Ok(piece);
+                }
                 None => self.ready(true, false).await?,
             }
         }
@@ -114,19 +169,32 @@ impl Talk {
 
     /// Waits a moment, in which the connection may become ready.
     async fn ready(&self, reads: bool, writes: bool) -> Result<(), Broken> {
-        let wanted = Wanted::new(Interest { connection: self.exchange.number(), reads, writes });
-        // The reader of a pipe, or a job, first.
-        tokio::task::yield_now().await;
-        let still = match self.until {
-            None => STILL,
-            Some(until) => STILL.min(until.saturating_duration_since(Instant::now())),
-        };
-        if still.is_zero() {
-            return Err(Broken::Late);
-        }
-        wanted.wait(still);
-        Ok(())
+        let interest = Interest { connection: self.exchange.number(), reads, writes };
+        pause(self.until, Some(Wanted::new(interest))).await
     }
+}
+
+/// Waits a moment, for what this command and others of the shell want.
+async fn pause(until: Option<Instant>, wanted: Option<Wanted>) -> Result<(), Broken> {
+    // The reader of a pipe, or a job, first.
+    tokio::task::yield_now().await;
+    let still = match until {
+        None => STILL,
+        Some(until) => STILL.min(until.saturating_duration_since(Instant::now())),
+    };
+    if still.is_zero() {
+        return Err(Broken::Late);
+    }
+    wait(wanted.as_ref().map(|wanted| wanted.0), still);
+    Ok(())
+}
+
+/// Waits for any of the wishes; `own` has to be among them.
+fn wait(own: Option<Interest>, time: Duration) {
+    let all = WANTED.with_borrow(Vec::clone);
+    // The host takes no more than 1024 at once.
+    let all = if all.len() > 1024 { own.into_iter().collect() } else { all };
+    net::wait(&all, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
 }
 
 /// A wish that stands for as long as this is there.
@@ -136,14 +204,6 @@ impl Wanted {
     fn new(interest: Interest) -> Self {
         WANTED.with_borrow_mut(|all| all.push(interest));
         Self(interest)
-    }
-
-    /// Waits for any of the wishes.
-    fn wait(&self, time: Duration) {
-        let all = WANTED.with_borrow(Vec::clone);
-        // The host takes no more than 1024 at once; this one has to be among them.
-        let all = if all.len() > 1024 { vec![self.0] } else { all };
-        net::wait(&all, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 }
 

@@ -7,6 +7,7 @@
 //! | the files and streams of a command | [`desk`] |
 //! | where an answer's body goes | [`sink`] |
 //! | bodies that are compressed | [`encoding`] |
+//! | how many requests are under way at one time | [`turn`] |
 //! | cookies, and the file that keeps them | [`cookies`] |
 //! | what headers say, and how bytes are written in them | [`headers`] |
 //! | moments in headers | [`dates`] |
@@ -20,4 +21,5 @@ pub(super) mod encoding;
 pub(super) mod exchange;
 pub(super) mod headers;
 pub(super) mod sink;
+mod turn;
 pub(super) mod url;

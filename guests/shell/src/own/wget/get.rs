@@ -144,10 +144,7 @@ impl Get<'_> {
         let request = Request { method, url: &whole, headers: &headers, body: body.is_some() };
         let failed = |broken| self.broken(broken, url);
         let until = settings.time.and_then(|time| Instant::now().checked_add(time));
-        let mut talk = Talk::begin(&request, body.unwrap_or_default(), until).await.map_err(failed)?;
-        self.allow(&mut talk);
-        let head = talk.head().await.map_err(failed)?;
-        Ok((talk, head))
+        Talk::ask(&request, body.unwrap_or_default(), until, settings.time).await.map_err(failed)
     }
 
     /// Each piece has the whole time.
