@@ -175,7 +175,7 @@ impl Door {
         message::strip(&mut headers);
         headers.remove(DENIED);
         if let Some(washer) = &washer {
-            note.masked += wash(&mut headers, washer);
+            note.masked += washer.headers(&mut headers);
         }
         let mut upgraded = None;
         if handshake.is_some() {
@@ -365,26 +365,6 @@ fn check(status: StatusCode, headers: &HeaderMap, method: &Method, washed: bool)
         return refuse(Reason::Encoding, "the answer is encoded, and might hold a secret");
     }
     Ok(())
-}
-
-/// Masks values in an answer's headers. How many there were.
-pub(crate) fn wash(headers: &mut HeaderMap, washer: &Washer) -> u64 {
-    let mut found = 0;
-    let names: Vec<_> =
-        headers.keys().filter(|name| washer.finds(name.as_str().as_bytes())).cloned().collect();
-    for name in names {
-        headers.remove(name);
-        found += 1;
-    }
-    for value in headers.values_mut() {
-        if washer.finds(value.as_bytes()) {
-            let mut own = washer.again();
-            let text = own.whole(value.as_bytes());
-            found += own.found;
-            *value = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("*"));
-        }
-    }
-    found
 }
 
 /// A refusal, as an answer that every client can show.

@@ -13,10 +13,11 @@ use hyper::header::{HeaderName, HeaderValue};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::address::Network;
 use crate::budget::{Budget, Budgets};
+use crate::list::some;
 use crate::operator::{Operator, Own};
 use crate::policy::{Part, Profile, Protocol, Rule, SetHeader, WantedRule, rule};
 use crate::secrets::{COMMAND_TTL, Secret, Source, is_key, is_own};
@@ -185,15 +186,6 @@ struct GivenBudget {
 enum Amount {
     Number(u64),
     Text(String),
-}
-
-/// A list that restricts. One without an element would allow nothing, which is what no rule is for, and is never read as "all".
-pub(crate) fn some<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
-    let all = Vec::deserialize(from)?;
-    if all.is_empty() {
-        return Err(serde::de::Error::custom("an empty list allows nothing: leave the key out to allow all"));
-    }
-    Ok(all)
 }
 
 /// Reads a file of rules.

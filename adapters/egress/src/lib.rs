@@ -23,7 +23,7 @@
 //! | answers that are written down, and given again | `cassette`: [`Cassette`] |
 //! | bodies out and back, counted | `body`, `answer` |
 //! | what an outcome tells of it | `usage`: [`NetworkUse`](dormouse_core::network::NetworkUse) |
-//! | rules as lines, for calls | `line` |
+//! | rules as lines, for calls | `line`; lists that restrict `list` |
 //! | the port of the core, in these words | `outside`: [`Outside`]; `door`; for servers that the operator connects, `errand` |
 //!
 //! In a sandbox there are names and no addresses, placeholders and no secrets. The host alone looks names up, and dials only addresses
@@ -74,6 +74,7 @@ mod installation;
 mod learn;
 mod line;
 mod linger;
+mod list;
 mod message;
 mod note;
 mod operator;

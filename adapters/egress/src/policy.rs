@@ -9,8 +9,8 @@ use hyper::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Network;
-use crate::file::some;
 use crate::host::{Host, HostPattern};
+use crate::list::some;
 use crate::path::{PathPattern, has_one_reading};
 use crate::reason::{Reason, Refusal};
 

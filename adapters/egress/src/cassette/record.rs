@@ -15,7 +15,6 @@ use hyper::header::HeaderMap;
 use crate::cassette::asked::Asked;
 use crate::cassette::line::{Line, MAX_FILE, MAX_PIECE, MAX_REQUESTS, Octets, VERSION};
 use crate::cassette::place::Place;
-use crate::exchange::wash;
 use crate::reason::{Reason, Refusal};
 use crate::secrets::Washer;
 
@@ -172,7 +171,7 @@ impl Tape {
     pub(crate) fn head(&self, status: StatusCode, headers: &HeaderMap) {
         let washed = self.washer.as_ref().map(|washer| {
             let mut headers = headers.clone();
-            wash(&mut headers, washer);
+            washer.headers(&mut headers);
             headers
         });
         let headers = washed.as_ref().unwrap_or(headers).iter();

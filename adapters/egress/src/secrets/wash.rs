@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use hyper::header::{HeaderMap, HeaderValue};
 use zeroize::{Zeroize as _, Zeroizing};
 
 /// What the bytes so far are the beginning of.
@@ -166,6 +167,26 @@ impl Washer {
         let mut washed = self.push(text);
         washed.extend(self.end());
         washed
+    }
+
+    /// The headers of an answer. How many values there were.
+    pub(crate) fn headers(&self, headers: &mut HeaderMap) -> u64 {
+        let mut found = 0;
+        let names: Vec<_> =
+            headers.keys().filter(|name| self.finds(name.as_str().as_bytes())).cloned().collect();
+        for name in names {
+            headers.remove(name);
+            found += 1;
+        }
+        for value in headers.values_mut() {
+            if self.finds(value.as_bytes()) {
+                let mut own = self.again();
+                let text = own.whole(value.as_bytes());
+                found += own.found;
+                *value = HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("*"));
+            }
+        }
+        found
     }
 
     /// What of the bytes so far can be passed on.
