@@ -379,7 +379,7 @@ async fn net_22_streams_count_as_connections_and_are_given_back() {
 /// Where a run has no place for one more, what a client keeps for later ends, and what is under way is the last of its stream.
 #[tokio::test]
 async fn streams_that_nobody_uses_make_room_for_others() {
-    let server = Server::http(None, |_, _| answer(&[], "hi".into())).await;
+    let server = Server::http(None, |_, _| answer(&[], "hi")).await;
     let rules = rule("http", server.port, "") + "[budget]\nconnections = 2\n";
     let setup = Setup::new(None, "", &rules).await;
     let door = setup.door();
