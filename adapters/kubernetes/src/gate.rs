@@ -98,7 +98,7 @@ mod tests {
         let beside = container("i", "keep", &none, &none);
         let own = json!({"name": "sandbox", "volumeMounts": [mount()]});
         assert!(is_there(&own, &[own.clone(), beside.clone()]));
-        assert!(!is_there(&own, &[own.clone()]), "nothing is beside it");
+        assert!(!is_there(&own, std::slice::from_ref(&own)), "nothing is beside it");
         let other =
             json!({"name": "sandbox", "volumeMounts": [{"name": "x", "mountPath": TOLD, "readOnly": true}]});
         assert!(!is_there(&other, &[other.clone(), beside.clone()]), "another folder");

@@ -41,9 +41,9 @@ struct State {
 
 impl State {
     /// A row for what is about to be done.
-    fn begin(&mut self, pending: PendingCall, now: Timestamp) -> RunCall {
+    fn begin(&mut self, pending: &PendingCall, now: Timestamp) -> RunCall {
         self.next = self.next.saturating_add(1);
-        let row = RunCall::begun(&pending, now);
+        let row = RunCall::begun(pending, now);
         self.rows.push(row.clone());
         row
     }
@@ -141,7 +141,7 @@ impl Blocking {
         if let Some(why) = refused(&state.run, &pending) {
             return Err(why);
         }
-        Ok(state.begin(pending, self.0.inner.clock.now()))
+        Ok(state.begin(&pending, self.0.inner.clock.now()))
     }
 
     async fn write(&self, row: &RunCall) -> Result<()> {
@@ -221,7 +221,7 @@ impl Outgoing for Blocking {
             return Ok(());
         }
         let pending = PendingCall { id: state.next, name: what.into(), arguments: "{}".into() };
-        let row = state.begin(pending, self.0.inner.clock.now());
+        let row = state.begin(&pending, self.0.inner.clock.now());
         let run = state.run.clone();
         drop(state);
         let written = self.0.inner.ledger.journal().change(&run, &[row]);
