@@ -30,10 +30,17 @@ def _change_displays(module):
     module._RefreshThread.start = module._RefreshThread.join = lambda self, timeout=None: None
 
 
+def _change_tracks(module):
+    # What the thread does at its end is all that is to be done.
+    thread = module._TrackThread
+    thread.start, thread.join = lambda self: None, thread.run
+
+
 _CHANGES = {
     "anyio._backends._asyncio": _change_backend,
     "anyio.from_thread": _change_portals,
     "rich.live": _change_displays,
+    "rich.progress": _change_tracks,
 }
 
 
