@@ -32,10 +32,12 @@ fn narrow(connections: u32) -> Outside {
     Outside::with(&[], &format!("[budget.owner]\nconnections = {connections}\n"))
 }
 
-/// Each snippet's value is true.
+/// Each snippet's value is true, where so many connections are allowed: places of a run that has ended are free a moment later, so each has
+/// its own.
 #[track_caller]
-fn all_true(outside: &Outside, snippets: &[&str]) {
+fn all_true(connections: u32, snippets: &[&str]) {
     for code in snippets {
+        let outside = narrow(connections);
         let outcome = outside.run(outside.snippet(PYTHON, &format!("{CLIENT}{code}")));
         assert!(outcome.value().is_some(), "{code}: {}", told(&outcome));
         assert_eq!(value(&outcome)["value"], json!(true), "{code}");
@@ -44,10 +46,9 @@ fn all_true(outside: &Outside, snippets: &[&str]) {
 
 #[test]
 fn requests_that_are_awaited_together_wait_for_their_turn() {
-    let outside = narrow(4);
     let begun = Instant::now();
     all_true(
-        &outside,
+        4,
         &[
             "await late(keeps=False) == 30",
             // Connections that are kept for later are ended where others wait.
@@ -64,7 +65,7 @@ fn requests_that_are_awaited_together_wait_for_their_turn() {
 #[test]
 fn who_waits_for_a_turn_can_be_cancelled_and_has_time_outs() {
     all_true(
-        &narrow(2),
+        2,
         &[
             "first = [asyncio.create_task(ask('/late?900', keeps=False)) for _ in range(2)]; await asyncio.sleep(0.01)
 try:
@@ -80,7 +81,7 @@ third = asyncio.create_task(ask('/late?1'))
 #[test]
 fn a_socket_that_waits_for_its_turn_is_connecting() {
     all_true(
-        &narrow(1),
+        1,
         &[
             "import select
 first, second = socket.create_connection(('bytes.test', $BYTES)), socket.socket()
@@ -108,7 +109,7 @@ told == errno.EDQUOT",
 fn a_turn_that_does_not_come_is_an_error_that_names_the_limit() {
     let begun = Instant::now();
     all_true(
-        &narrow(2),
+        2,
         &[
             "silent = [await asyncio.open_connection('bytes.test', $BYTES) for _ in range(2)]
 found = await asyncio.gather(*[ask('/late?1') for _ in range(3)], return_exceptions=True)
@@ -123,7 +124,7 @@ silent[0][1].close()
 #[test]
 fn an_answer_that_takes_its_time_keeps_others_waiting() {
     all_true(
-        &narrow(1),
+        1,
         &[
             "begin = time.monotonic(); await asyncio.gather(*[ask('/late?5600', keeps=False) for _ in range(2)]) == [b'late'] * 2",
         ],
