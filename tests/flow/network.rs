@@ -286,19 +286,13 @@ fn net_25_a_command_that_ends_says_how_its_requests_ended_and_keeps_what_it_reco
     {
         let audit = folder.path().join(format!("audit{number}.jsonl"));
         let code = format!("{begin}{rest}");
-        let words = [
-            "eval",
-            "--network",
-            path.to_str().unwrap(),
-            "--network-audit",
-            audit.to_str().unwrap(),
-            "--network-record",
-            tape.to_str().unwrap(),
-            "--timeout",
-            if status == 143 { "60s" } else { "3s" },
-            &code,
-        ];
-        let mut child = binary::command(&words).spawn().unwrap();
+        let (rules, audit_at, tape_at) =
+            (path.to_str().unwrap(), audit.to_str().unwrap(), tape.to_str().unwrap());
+        let words = |what, code| {
+            let time = if status == 143 { "60s" } else { "3s" };
+            ["eval", "--network", rules, "--network-audit", audit_at, what, tape_at, "--timeout", time, code]
+        };
+        let mut child = binary::command(&words("--network-record", &code)).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
@@ -317,17 +311,7 @@ fn net_25_a_command_that_ends_says_how_its_requests_ended_and_keeps_what_it_reco
         // Played, it gives what came, and breaks off then.
         let code =
             format!("{begin}try: answer.read()\nexcept Exception as error: print(type(error).__name__)");
-        let words = [
-            "eval",
-            "--network",
-            path.to_str().unwrap(),
-            "--network-audit",
-            audit.to_str().unwrap(),
-            "--network-replay",
-            tape.to_str().unwrap(),
-            &code,
-        ];
-        let played = binary::dormouse(&words, b"");
+        let played = binary::dormouse(&words("--network-replay", &code), b"");
         let text = played.text();
         assert_eq!(text, "hello\nIncompleteRead\n", "{}", played.complaint());
     }

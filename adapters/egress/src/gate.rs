@@ -309,29 +309,21 @@ impl Way {
 
     /// The door of a run.
     pub fn run(self: &Arc<Self>, run: Run) -> Door {
-        if run.is_errand {
+        let account = match run.is_errand {
             // Who connects servers has bounds of their own, and spends nothing of what sandboxes may.
-            let own = || Arc::new(Purse::new("the connection", Budget::connections(u64::MAX)));
-            let account = Account([own(), own(), own()]);
-            return Door(Arc::new(Inner {
-                way: self.clone(),
-                run,
-                account,
-                tally: Tally::default(),
-                outgoing: OnceLock::new(),
-            }));
-        }
-        let budgets = self.gate.state().settings.budgets;
-        let budget = run.budget.map_or(budgets.run, |budget| budget.within(budgets.run));
-        let own = Arc::new(Purse::new("the run", budget));
-        let account = Account([own, self.gate.owner(&self.caller.owner), self.gate.process.clone()]);
-        Door(Arc::new(Inner {
-            way: self.clone(),
-            run,
-            account,
-            tally: Tally::default(),
-            outgoing: OnceLock::new(),
-        }))
+            true => {
+                let own = || Arc::new(Purse::new("the connection", Budget::connections(u64::MAX)));
+                Account([own(), own(), own()])
+            }
+            false => {
+                let budgets = self.gate.state().settings.budgets;
+                let budget = run.budget.map_or(budgets.run, |budget| budget.within(budgets.run));
+                let own = Arc::new(Purse::new("the run", budget));
+                Account([own, self.gate.owner(&self.caller.owner), self.gate.process.clone()])
+            }
+        };
+        let (way, tally, outgoing) = (self.clone(), Tally::default(), OnceLock::new());
+        Door(Arc::new(Inner { way, run, account, tally, outgoing }))
     }
 
     /// Where kept connections lead to, as `api.example.com:443`.

@@ -18,6 +18,7 @@ const BYTES: u64 = 4 << 20;
 /// Bytes of memory, and thousandths of a core.
 pub(crate) const MEMORY: u64 = 64 << 20;
 pub(crate) const CPU_MILLIS: u32 = 250;
+
 /// Whether sandboxes of an image, or a pool, can have a network by rules, as far as is known before there is a pod.
 ///
 /// # Errors

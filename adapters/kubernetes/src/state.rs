@@ -90,7 +90,9 @@ pub(crate) fn of_pod(pod: &Json) -> State {
     }
     if phase == "Failed" || phase == "Succeeded" {
         if own == ("", "") {
-            return State::Ended(container_ended(pod, None).unwrap_or_else(|| "it ended".into()));
+            // Of several containers the sandbox's own is the one to ask; that of a template may have any name.
+            let ended = container_ended(pod, Some(CONTAINER)).or_else(|| container_ended(pod, None));
+            return State::Ended(ended.unwrap_or_else(|| "it ended".into()));
         }
         let what = if own.0 == "Evicted" { "it was evicted" } else { "it ended" };
         return State::Ended(format!("{what} ({})", told(own.0, own.1)));
@@ -208,6 +210,10 @@ mod tests {
             {"name": "gate", "state": {"running": {}}},
             {"name": "sandbox", "state": {"terminated": {"reason": "OOMKilled"}}}]});
         assert_eq!(said(beside), "it ended (OOMKilled)");
+        let both = json!({"phase": "Failed", "containerStatuses": [
+            {"name": "gate", "state": {"terminated": {"reason": "Completed"}}},
+            {"name": "sandbox", "state": {"terminated": {"reason": "OOMKilled"}}}]});
+        assert_eq!(said(both), "it ended (OOMKilled)");
         let going = of_pod(
             &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Running"}}),
         );

@@ -111,7 +111,11 @@ pub(crate) fn look(
     let containers = list("/containers");
     let own = match container {
         Some(name) => containers.iter().find(|one| text(one, "/name") == Some(name)),
-        None => containers.first(),
+        // The one that leads to the gate may stand before it.
+        None => containers
+            .iter()
+            .find(|one| text(one, "/name") != Some(gate::CONTAINER))
+            .or_else(|| containers.first()),
     };
     must(own.is_some(), format!("there is no container `{}`", container.unwrap_or_default()));
     for one in containers.iter().chain(list("/initContainers")) {
@@ -351,6 +355,20 @@ mod tests {
         for bad in cases {
             assert!(look(bad.clone(), Some(&allowed)).is_err_and(|wrong| wrong.len() == 1), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_container_for_the_gate_is_none_of_a_sandboxs_wherever_it_stands() {
+        let mut gated = template();
+        let containers = gated.pointer_mut("/spec/podTemplate/spec/containers").unwrap();
+        let containers = containers.as_array_mut().unwrap();
+        containers[0]["volumeMounts"].as_array_mut().unwrap().push(gate::mount());
+        let own = containers[0].clone();
+        let beside = gate::container("i", "keep", &own["securityContext"], &own["resources"]);
+        containers.insert(0, beside);
+        let vetted = look("p", &gated, None, None).unwrap();
+        assert_eq!((vetted.container.as_deref(), vetted.has_gate), (Some("sandbox"), true));
+        assert!(!look("p", &template(), None, None).unwrap().has_gate);
     }
 
     #[test]

@@ -186,8 +186,8 @@ fn net_33_a_recording_that_was_changed_or_cut_is_refused() {
         refused(&more.concat(), &format!("line {at} twice"));
     }
     assert!(refused(&[&whole[..], b"\n"].concat(), "more").contains("behind its end"));
-    let version = String::from_utf8(whole.clone()).unwrap().replacen("\"version\":1", "\"version\":2", 1);
-    assert!(refused(version.as_bytes(), "version").contains("this version, which is 1"));
+    let version = String::from_utf8(whole.clone()).unwrap().replacen("\"version\":2", "\"version\":3", 1);
+    assert!(refused(version.as_bytes(), "version").contains("a version from 1 to 2"));
 }
 
 /// A file whose hash is right.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cassette::asked::About;
 
-/// The version of the form. Another one is not read.
-pub(super) const VERSION: u32 = 1;
+/// The version of the form. The first one, which has no lines of the kind `kept`, is read too.
+pub(super) const VERSION: u32 = 2;
 /// Bytes of a recording.
 pub(super) const MAX_FILE: u64 = 256 << 20;
 /// Requests of a recording.

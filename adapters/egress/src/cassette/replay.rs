@@ -103,7 +103,7 @@ impl Player {
         })?;
         if let Some(played) = left_out {
             tracing::warn!(
-                "the recording `{}` was not finished: its first {played} whole answers are played, and nothing else",
+                "the recording `{}` was not finished: what is whole in it is played (answers: {played}), and nothing else",
                 path.display()
             );
         }
@@ -171,9 +171,9 @@ impl Reading {
             }
             let line: Line<'_> =
                 serde_json::from_slice(&bytes).map_err(|_| wrong("it is no line of a recording"))?;
-            let is_first = matches!(line, Line::Cassette { version: VERSION });
+            let is_first = matches!(line, Line::Cassette { version: 1..=VERSION });
             if is_first != (at == 1) {
-                return Err(wrong("it is no recording of this version, which is 1"));
+                return Err(wrong(&format!("it is no recording of a version from 1 to {VERSION}")));
             }
             if let Line::Whole { blake3, requests } = &line {
                 if *blake3 != hash.finalize().to_hex().as_str() || *requests != reading.requests.len() as u64
