@@ -375,6 +375,22 @@ fn run_45_a_program_that_sleeps_holds_no_memory_and_wakes_in_the_next_process() 
 }
 
 #[test]
+fn run_68_a_sandbox_that_was_in_use_when_its_program_fell_asleep_is_put_out_of_memory_afterwards() {
+    let (folder, seen) = (tempfile::tempdir().unwrap(), Arc::new(Seen::default()));
+    let process = Process::new(folder.path(), &seen);
+    let run = process.start("box", PYTHON, "import asyncio\nawait asyncio.sleep(86400)");
+    process.until(&run, |run| run.state == RunState::Waiting);
+    let kept = process.wait(process.dormouse.sandbox("box")).unwrap();
+    let long = "await new Promise((done) => setTimeout(done, 2500)); 1";
+    assert!(process.wait(kept.eval(JAVASCRIPT, long)).unwrap().is_ok());
+    let begun = Instant::now();
+    while process.awake(&run) > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it stays in memory");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn run_46_a_sandbox_whose_program_waits_takes_no_other_of_its_language() {
     let (folder, seen) = (tempfile::tempdir().unwrap(), Arc::new(Seen::default()));
     let process = Process::new(folder.path(), &seen);

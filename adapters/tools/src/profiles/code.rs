@@ -81,8 +81,8 @@ fn code() -> Verb<Program, Ran> {
     Verb {
         name: "sandbox_code",
         title: "Run a program",
-        description: "Runs a program in a sandbox; variables and files (`/workspace`) are kept for the next one. No network but \
-            what the operator allows, no processes.",
+        description: "Runs a program in a sandbox; variables and files (`/workspace`) are kept for the next one. No network \
+            unless allowed, no processes.",
         arguments: Program::table(),
         annotations: CHANGES,
         order: Order::Works,

@@ -147,13 +147,6 @@ impl Get<'_> {
         Talk::ask(&request, body.unwrap_or_default(), until, settings.time).await.map_err(failed)
     }
 
-    /// Each piece has the whole time.
-    fn allow(&self, talk: &mut Talk) {
-        if let Some(time) = self.settings.time {
-            talk.allow(time);
-        }
-    }
-
     fn headers(&self, url: &Url, is_named: bool, from: u64, carries: bool) -> Vec<Header> {
         let settings = self.settings;
         let named = |name: &str| {

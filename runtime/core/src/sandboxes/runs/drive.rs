@@ -237,10 +237,9 @@ impl Driver {
             }
             self.check()?;
             if !sleeps && begun.elapsed() >= BRIEFLY {
-                sleeps = true;
-                self.sandboxes.let_sleep(&self.run).await;
+                sleeps = self.sandboxes.let_sleep(&self.run).await;
             }
-            let look = now + if sleeps { LOOK } else { BRIEFLY };
+            let look = now + if begun.elapsed() >= BRIEFLY { LOOK } else { BRIEFLY };
             let until = due.map_or(look, |due| due.min(look));
             tokio::select! {
                 biased;

@@ -114,17 +114,17 @@ impl Sandboxes {
         }
     }
 
-    /// Lets go of the memory of the sandbox of a program that is going to wait for a while. If it cannot be now, the sandbox goes to
-    /// sleep as every other one.
-    pub(super) async fn let_sleep(&self, run: &Run) {
+    /// Lets go of the memory of the sandbox of a program that is going to wait for a while. Answers whether that is settled: one that
+    /// is in use just now is tried again. If it cannot be done, the sandbox goes to sleep as every other one.
+    pub(super) async fn let_sleep(&self, run: &Run) -> bool {
         let resident = self.inner.residents().get(&run.sandbox).map(Arc::clone);
-        let Some(resident) = resident else { return };
-        let has_jobs = resident.live.try_lock().is_ok_and(|live| live.jobs.any());
-        if has_jobs {
-            return;
-        }
-        if let Err(error) = self.put_down(&run.sandbox, &resident, true).await {
+        let Some(resident) = resident else { return true };
+        let Ok(live) = resident.live.clone().try_lock_owned() else { return false };
+        if !live.jobs.any()
+            && let Err(error) = self.put_down_now(&run.sandbox, &resident, live, true).await
+        {
             tracing::debug!(%error, run = %run.id, "the sandbox of a run that waits stays in memory");
         }
+        true
     }
 }
