@@ -258,7 +258,7 @@ class ListSandboxesMounts(TypedDict):
 
 class ListSandboxesWithdrawn(TypedDict):
     grant: str
-    """mount, skill, writes, memory, image or provider."""
+    """mount, skill, writes, memory, image, provider or network."""
     reason: str
     """What is different now."""
     target: NotRequired[str]
@@ -323,11 +323,35 @@ class ListAnswer(TypedDict):
     """Why the call was refused; null when it was not."""
 
 
+class RunsNetworkDenied(TypedDict):
+    host: str
+    """The host."""
+    port: int
+    """Its port."""
+    reason: str
+    """What was lacking: host, port, protocol, method, path, address, secret, or a budget."""
+    rule: NotRequired[str]
+    """The operator's rule that came nearest; only if one did."""
+
+
+class RunsNetwork(TypedDict):
+    requests: int
+    """Requests, refused ones too."""
+    bytes_in: int
+    """Bytes of bodies that came back."""
+    bytes_out: int
+    """Bytes of bodies that were sent."""
+    denied: NotRequired[List[RunsNetworkDenied]]
+    """What was refused, each once, at most 16: what to ask the operator for. Only if something was."""
+    secrets_masked: int
+    """How often the value of a secret was masked in an answer."""
+
+
 class RunsCalls(TypedDict):
     number: int
     """Its number in the program."""
     tool: str
-    """The tool, `SERVER.TOOL`."""
+    """The tool, `SERVER.TOOL`; or a request that the program has sent, the first since it waited last."""
     state: str
     """`begun`, `asking`, `answered`, `done`, `unknown` (it was under way when its process ended), `refused` (it was not
     made) or `cancelled`."""
@@ -373,6 +397,8 @@ class RunsRuns(TypedDict):
     """The end of its standard error. Untrusted: written by the program."""
     waits: int
     """How often it has waited."""
+    network: NotRequired[RunsNetwork]
+    """What it has done with the network so far; only if it has one."""
     calls: NotRequired[List[RunsCalls]]
     """Its last 50 calls of tools, in their order. Not in a list."""
 
@@ -418,6 +444,8 @@ class RunsAnswer(TypedDict):
     """The end of its standard error. Untrusted: written by the program."""
     waits: NotRequired[int]
     """How often it has waited."""
+    network: NotRequired[RunsNetwork]
+    """What it has done with the network so far; only if it has one."""
     calls: NotRequired[List[RunsCalls]]
     """Its last 50 calls of tools, in their order. Not in a list."""
     runs: NotRequired[List[RunsRuns]]
@@ -644,30 +672,6 @@ class EditAnswer(TypedDict):
     """Why the call was refused; null when it was not."""
 
 
-class ExecNetworkDenied(TypedDict):
-    host: str
-    """The host."""
-    port: int
-    """Its port."""
-    reason: str
-    """What was lacking: host, port, protocol, method, path, address, secret, or a budget."""
-    rule: NotRequired[str]
-    """The operator's rule that came nearest; only if one did."""
-
-
-class ExecNetwork(TypedDict):
-    requests: int
-    """Requests, refused ones too."""
-    bytes_in: int
-    """Bytes of bodies that came back."""
-    bytes_out: int
-    """Bytes of bodies that were sent."""
-    denied: NotRequired[List[ExecNetworkDenied]]
-    """What was refused, each once, at most 16: what to ask the operator for. Only if something was."""
-    secrets_masked: int
-    """How often the value of a secret was masked in an answer."""
-
-
 class ExecAnswer(TypedDict):
     sandbox_id: str
     """The sandbox."""
@@ -712,7 +716,7 @@ class ExecAnswer(TypedDict):
     files but not add to them."""
     closed_files: NotRequired[List[str]]
     """Files that were open and could not be opened again when the sandbox woke; only if there are any."""
-    network: NotRequired[ExecNetwork]
+    network: NotRequired[RunsNetwork]
     """What the commands did with the network; only if they have one."""
     job_id: NotRequired[str]
     """The job that was started in the background, or in which commands after `&` continue."""
@@ -987,6 +991,8 @@ class JobJobs(TypedDict):
     """Commands that another provider ran; only if there are any."""
     cause: NotRequired[Union[CapabilitiesError, None]]
     """What ended it: a limit or a cancellation."""
+    network: NotRequired[RunsNetwork]
+    """What it did with the network; only when it has ended, and has one."""
 
 
 class JobAnswer(TypedDict):
@@ -1018,6 +1024,8 @@ class JobAnswer(TypedDict):
     """Commands that another provider ran; only if there are any."""
     cause: NotRequired[Union[CapabilitiesError, None]]
     """What ended it: a limit or a cancellation."""
+    network: NotRequired[RunsNetwork]
+    """What it did with the network; only when it has ended, and has one."""
     sandbox_id: str
     """The sandbox."""
     stdout: NotRequired[str]

@@ -254,7 +254,7 @@ export interface CreateMounts {
 }
 
 export interface CreateWithdrawn {
-  /** mount, skill, writes, memory, image or provider. */
+  /** mount, skill, writes, memory, image, provider or network. */
   readonly grant: string;
   /** What is different now. */
   readonly reason: string;
@@ -396,11 +396,37 @@ export interface ListAnswer {
   readonly error: CapabilitiesError | null;
 }
 
+/** What is answered as `RunsNetworkDenied`: What was refused. */
+export interface RunsNetworkDenied {
+  /** The host. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** What was lacking: host, port, protocol, method, path, address, secret, or a budget. */
+  readonly reason: string;
+  /** The operator's rule that came nearest; only if one did. */
+  readonly rule?: string;
+}
+
+/** What is answered as `RunsNetwork`: What it has done with the network so far; only if it has one. */
+export interface RunsNetwork {
+  /** Requests, refused ones too. */
+  readonly requests: number;
+  /** Bytes of bodies that came back. */
+  readonly bytesIn: number;
+  /** Bytes of bodies that were sent. */
+  readonly bytesOut: number;
+  /** What was refused, each once, at most 16: what to ask the operator for. Only if something was. */
+  readonly denied?: readonly RunsNetworkDenied[];
+  /** How often the value of a secret was masked in an answer. */
+  readonly secretsMasked: number;
+}
+
 /** What is answered as `RunsCalls`: A call of a tool. */
 export interface RunsCalls {
   /** Its number in the program. */
   readonly number: number;
-  /** The tool, `SERVER.TOOL`. */
+  /** The tool, `SERVER.TOOL`; or a request that the program has sent, the first since it waited last. */
   readonly tool: string;
   /**
    * `begun`, `asking`, `answered`, `done`, `unknown` (it was under way when its process ended), `refused` (it was
@@ -452,6 +478,8 @@ export interface RunsRuns {
   readonly stderr: string;
   /** How often it has waited. */
   readonly waits: number;
+  /** What it has done with the network so far; only if it has one. */
+  readonly network?: RunsNetwork;
   /** Its last 50 calls of tools, in their order. Not in a list. */
   readonly calls?: readonly RunsCalls[];
 }
@@ -490,6 +518,8 @@ export interface RunsAnswer {
   readonly stderr?: string;
   /** How often it has waited. */
   readonly waits?: number;
+  /** What it has done with the network so far; only if it has one. */
+  readonly network?: RunsNetwork;
   /** Its last 50 calls of tools, in their order. Not in a list. */
   readonly calls?: readonly RunsCalls[];
   /** Those that ask first, then others that go on, then those that have ended, the newest of each first; at most 100. */
@@ -722,32 +752,6 @@ export interface EditAnswer {
   readonly error: CapabilitiesError | null;
 }
 
-/** What is answered as `ExecNetworkDenied`: What was refused. */
-export interface ExecNetworkDenied {
-  /** The host. */
-  readonly host: string;
-  /** Its port. */
-  readonly port: number;
-  /** What was lacking: host, port, protocol, method, path, address, secret, or a budget. */
-  readonly reason: string;
-  /** The operator's rule that came nearest; only if one did. */
-  readonly rule?: string;
-}
-
-/** What is answered as `ExecNetwork`: What the commands did with the network; only if they have one. */
-export interface ExecNetwork {
-  /** Requests, refused ones too. */
-  readonly requests: number;
-  /** Bytes of bodies that came back. */
-  readonly bytesIn: number;
-  /** Bytes of bodies that were sent. */
-  readonly bytesOut: number;
-  /** What was refused, each once, at most 16: what to ask the operator for. Only if something was. */
-  readonly denied?: readonly ExecNetworkDenied[];
-  /** How often the value of a secret was masked in an answer. */
-  readonly secretsMasked: number;
-}
-
 export interface ExecAnswer {
   /** The sandbox. */
   readonly sandboxId: string;
@@ -795,7 +799,7 @@ export interface ExecAnswer {
   /** Files that were open and could not be opened again when the sandbox woke; only if there are any. */
   readonly closedFiles?: readonly string[];
   /** What the commands did with the network; only if they have one. */
-  readonly network?: ExecNetwork;
+  readonly network?: RunsNetwork;
   /** The job that was started in the background, or in which commands after `&` continue. */
   readonly jobId?: string;
   /** Why what the call did is not saved, if it could not be. */
@@ -1086,6 +1090,8 @@ export interface JobJobs {
   readonly elsewhere?: readonly string[];
   /** What ended it: a limit or a cancellation. */
   readonly cause?: CapabilitiesError | null;
+  /** What it did with the network; only when it has ended, and has one. */
+  readonly network?: RunsNetwork;
 }
 
 export interface JobAnswer {
@@ -1117,6 +1123,8 @@ export interface JobAnswer {
   readonly elsewhere?: readonly string[];
   /** What ended it: a limit or a cancellation. */
   readonly cause?: CapabilitiesError | null;
+  /** What it did with the network; only when it has ended, and has one. */
+  readonly network?: RunsNetwork;
   /** The sandbox. */
   readonly sandboxId: string;
   /** What it wrote to standard output, from the offset on. */
