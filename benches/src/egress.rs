@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use dormouse_egress::{Audit, Caller, Door, Gate, Grant, Options, Run, empty, file};
-use http_body_util::{BodyExt as _, Empty, Full};
+use futures::{SinkExt as _, StreamExt as _};
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::body::{Body, Bytes};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::service::service_fn;
@@ -22,6 +23,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::bench::Bench;
 use crate::table::{Goal, Row};
@@ -140,6 +142,8 @@ fn large(bench: &Bench, world: &World) -> Result<Pair> {
 pub(crate) struct World {
     http: SocketAddr,
     https: SocketAddr,
+    /// Says every message of a WebSocket again.
+    echo: SocketAddr,
     client: TlsConnector,
     way: Arc<dormouse_egress::Way>,
     pub(crate) gate: Arc<Gate>,
@@ -150,13 +154,15 @@ impl World {
     pub(crate) async fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let (server, authority) = certificates(&folder.path().join("ca.pem"))?;
-        let (http, https) = (listen(None).await?, listen(Some(server)).await?);
+        let (http, https, echo) =
+            (listen(None).await?, listen(Some(server)).await?, listen_to_messages().await?);
         let rule = |address: SocketAddr, protocol: &str| {
             let (host, port) = (address.ip(), address.port());
             format!("[[profile.bench.allow]]\nhost = \"{host}\"\nport = {port}\nprotocol = \"{protocol}\"\n")
         };
-        let budget = "[budget]\nrequests = 1000000000\nbytes_in = \"1 TiB\"\n";
-        let text = format!("trust = [\"ca.pem\"]\n{}{}{budget}", rule(http, "http"), rule(https, "https"));
+        let budget = "[budget]\nrequests = 1000000000\nbytes_in = \"1 TiB\"\nbytes_out = \"1 TiB\"\n";
+        let rules = [rule(http, "http"), rule(https, "https"), rule(echo, "http") + "websocket = true\n"];
+        let text = format!("trust = [\"ca.pem\"]\n{}{budget}", rules.concat());
         let settings = file::parse(&text, &folder.path().join("net.toml"))?;
         let audit = Audit::file(&folder.path().join("audit.jsonl"))?;
         let gate =
@@ -168,7 +174,7 @@ impl World {
         let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         let config = config.with_root_certificates(authority).with_no_client_auth();
         let client = TlsConnector::from(Arc::new(config));
-        Ok(Self { http, https, client, way, gate, _folder: folder })
+        Ok(Self { http, https, echo, client, way, gate, _folder: folder })
     }
 
     fn address(&self, secure: bool) -> SocketAddr {
@@ -178,6 +184,24 @@ impl World {
     pub(crate) fn url(&self, secure: bool, path: &str) -> String {
         let protocol = if secure { "https" } else { "http" };
         format!("{protocol}://{}/{path}", self.address(secure))
+    }
+
+    /// The address of the WebSocket.
+    pub(crate) fn echo(&self) -> String {
+        format!("ws://{}/", self.echo)
+    }
+
+    /// Messages over a WebSocket without the gate, each sent when the one before it has come back.
+    pub(crate) async fn straight_messages(&self, count: usize, bytes: usize) -> Result<()> {
+        let stream = TcpStream::connect(self.echo).await?;
+        stream.set_nodelay(true)?;
+        let (mut socket, _) = tokio_tungstenite::client_async(self.echo(), stream).await?;
+        for _ in 0..count {
+            socket.send(Message::binary(vec![0; bytes])).await?;
+            let back = socket.next().await.context("the connection ended")??;
+            ensure!(back.len() == bytes, "{} bytes came back", back.len());
+        }
+        Ok(socket.close(None).await?)
     }
 
     /// The door of a new run.
@@ -260,13 +284,33 @@ async fn listen(tls: Option<Arc<ServerConfig>>) -> Result<SocketAddr> {
     Ok(address)
 }
 
+/// A server of WebSockets on loopback.
+async fn listen_to_messages() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let _ = stream.set_nodelay(true);
+            tokio::spawn(async move {
+                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
+                while let Some(Ok(message)) = socket.next().await {
+                    if !message.is_close() && socket.send(message).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    Ok(address)
+}
+
 async fn serve(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
     let service = service_fn(|request: Request<hyper::body::Incoming>| async move {
         let body = match request.uri().path() {
             "/large" => {
                 let pieces = std::iter::repeat_n(Bytes::from_static(&[b'x'; PIECE]), LARGE / PIECE);
                 let pieces = pieces.map(|piece| Ok::<_, Infallible>(hyper::body::Frame::data(piece)));
-                http_body_util::StreamBody::new(futures::stream::iter(pieces)).boxed()
+                BodyExt::boxed(StreamBody::new(futures::stream::iter(pieces)))
             }
             path => {
                 if path == "/slow" {

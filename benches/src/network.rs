@@ -32,11 +32,16 @@ const GETS: [(&str, &str, &str, &str); 3] = [
     ("egress-javascript-get", "javascript", "(await (await fetch('URL')).text()).length", "1024"),
     ("egress-php-get", "php", "strlen(file_get_contents('URL'))", "1024"),
 ];
-/// Many at once, each on one of the connections.
-const TOGETHER: [(&str, &str, &str); 2] = [
-    ("egress-gather-python", "python", GATHER),
+/// How many at once have the connections: the program, or the guest, in which each has a connection of its own and waits its turn.
+const SHARED: &str = "over 16 connections";
+const TURNS: &str = "with a connection each, 16 at a time";
+/// Many at once.
+const TOGETHER: [(&str, &str, &str, &str); 3] = [
+    ("egress-gather-python", SHARED, "python", GATHER),
+    ("egress-turns-python", TURNS, "python", ALL),
     (
         "egress-gather-javascript",
+        SHARED,
         "javascript",
         "(await Promise.all([...Array(100)].map(async () => (await (await fetch('URL')).text()).length))).length",
     ),
@@ -59,9 +64,38 @@ async def main():
         finally: free.put_nowait(connection)
     return sum(await asyncio.gather(*[one() for _ in range(100)]))
 await main()";
+const ALL: &str = "\
+import asyncio
+from urllib.parse import urlsplit
+url = urlsplit('URL')
+async def ask():
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(f'GET {url.path} HTTP/1.1\\r\\nHost: {url.netloc}\\r\\nConnection: close\\r\\n\\r\\n'.encode())
+    await reader.read()
+    writer.close()
+    return 1
+sum(await asyncio.gather(*[ask() for _ in range(100)]))";
+/// Messages of a WebSocket, and the bytes of each.
+const MESSAGES: usize = 16;
+const MESSAGE: usize = 1 << 20;
+/// Sends them, each when the one before it has come back.
+const ECHO: &str = "\
+const socket = new WebSocket('URL')
+socket.binaryType = 'arraybuffer'
+await new Promise((done, failed) => { socket.onopen = done; socket.onerror = failed })
+const message = new Uint8Array(1 << 20)
+let bytes = 0
+for (let i = 0; i < 16; i++) {
+  const back = new Promise((done) => { socket.onmessage = done })
+  socket.send(message)
+  bytes += (await back).data.byteLength
+}
+socket.close()
+bytes";
 
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let ids = GETS.iter().map(|row| row.0).chain(TOGETHER.iter().map(|row| row.0));
+    let ids =
+        GETS.iter().map(|row| row.0).chain(TOGETHER.iter().map(|row| row.0)).chain(["egress-websocket"]);
     if !ids.into_iter().any(|id| bench.wants(id)) {
         return Ok(Vec::new());
     }
@@ -93,12 +127,12 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
             Row::new(id, what, "ms", ours).goal(Goal::AtMost(3.0))
         });
     }
-    for (id, language, code) in TOGETHER {
+    for (id, how, language, code) in TOGETHER {
         if !bench.begins(id) {
             continue;
         }
         let code = code.replace("URL", &world.url(false, "slow"));
-        let what = format!("{MANY} requests of {SLOW_MS} ms each over {CONNECTIONS} connections, {language}");
+        let what = format!("{MANY} requests of {SLOW_MS} ms each at once, {how}, {language}");
         let ours: Turn<'_> = Box::new(|| Ok(vec![run(bench, &dormouse, (language, &code), "100")?]));
         let straight: Turn<'_> = Box::new(|| {
             let begun = Instant::now();
@@ -107,6 +141,21 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         });
         let [ours, straight] = take_turns(bench.few(8), [ours, straight]);
         rows.push(Row::new(id, what, "ms", ours).peer("straight hyper", straight).goal(Goal::Share(1.2)));
+    }
+    if bench.begins("egress-websocket") {
+        let code = ECHO.replace("URL", &world.echo());
+        let wanted = (MESSAGES * MESSAGE).to_string();
+        let ours: Turn<'_> = Box::new(|| Ok(vec![run(bench, &dormouse, ("javascript", &code), &wanted)?]));
+        let straight: Turn<'_> = Box::new(|| {
+            let begun = Instant::now();
+            bench.runtime.block_on(world.straight_messages(MESSAGES, MESSAGE))?;
+            Ok(vec![milliseconds(begun.elapsed())])
+        });
+        let [ours, straight] = take_turns(bench.few(8), [ours, straight]);
+        let what = format!(
+            "{MESSAGES} messages of 1 MiB there and back over a WebSocket, one after the other, in a fresh snippet in JavaScript"
+        );
+        rows.push(Row::new("egress-websocket", what, "ms", ours).peer("straight tungstenite", straight));
     }
     Ok(rows)
 }

@@ -245,6 +245,20 @@ static JSValue send(JSContext *ctx, JSValueConst self, int argument_count, JSVal
   return taken || !left ? JS_NewUint32(ctx, taken) : JS_UNDEFINED;
 }
 
+// netMask(bytes, from): what comes from there on is masked with the four bytes before it (RFC 6455, section 5.3)
+static JSValue mask(JSContext *ctx, JSValueConst self, int argument_count, JSValueConst *arguments) {
+  (void)self, (void)argument_count;
+  uint32_t from;
+  size_t length;
+  if (JS_ToUint32(ctx, &from, arguments[1]) < 0) return JS_EXCEPTION;
+  uint8_t *bytes = (uint8_t *)engine_need_bytes(ctx, arguments[0], &length);
+  if (!bytes) return JS_EXCEPTION;
+  if (from < 4 || from > length) return JS_ThrowRangeError(ctx, "the bytes end before");
+  const uint8_t *key = bytes + from - 4;
+  for (size_t at = from; at < length; at++) bytes[at] ^= key[(at - from) & 3];
+  return JS_UNDEFINED;
+}
+
 // netFinish(number): nothing more is sent
 static JSValue finish(JSContext *ctx, JSValueConst self, int argument_count, JSValueConst *arguments) {
   (void)self, (void)argument_count;
@@ -350,6 +364,7 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("netSend", 3, send),         JS_CFUNC_DEF("netFinish", 1, finish),
     JS_CFUNC_DEF("netClose", 1, close),       JS_CFUNC_DEF("netWatch", 3, watch),
     JS_CFUNC_DEF("netRuns", 0, run_count),    JS_CFUNC_DEF("netWaitedFor", 2, set_waited_for),
+    JS_CFUNC_DEF("netMask", 2, mask),
 };
 
 void net_install(JSContext *ctx, JSValueConst native) {

@@ -61,6 +61,7 @@ pub use crate::background::Background;
 pub use crate::counter::{kills, out_of_memory};
 pub use crate::line::Marks;
 pub use crate::machine::ContainerMachine;
+pub use crate::network::reach_once;
 pub use crate::number::random;
 pub use crate::paths::{MOVED, TMP, USER, WORKSPACE};
 pub use crate::patience::{Patience, again};

@@ -111,7 +111,7 @@ impl Network {
             match container.reach(proxy.clone()).await {
                 Ok(reached) => {
                     let own = &spec.environment;
-                    let mut all = variables(&reached);
+                    let mut all = reached.variables();
                     all.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
                     self.variables = all;
                     self.reached = Some(reached);
@@ -135,12 +135,33 @@ fn cannot(error: &Error) -> bool {
     error.code() == ErrorCode::CapabilityUnavailable
 }
 
-fn variables(reached: &Reached) -> Vec<(String, String)> {
-    let of = |names: &[&str], value: &str| {
-        let all: Vec<(String, String)> =
-            names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
-        all
-    };
-    [of(&PROXIES, &reached.url), of(&DIRECT, ""), of(&AUTHORITIES, &reached.authorities), of(&[NODE], "1")]
-        .concat()
+/// Gives a container that runs one program, and nothing after it, the network of that program's run. None: there is none for it, and
+/// the program runs without.
+///
+/// # Errors
+/// `provider_unavailable`.
+pub async fn reach_once(container: &dyn Container, door: &Arc<dyn Door>) -> Result<Option<Reached>> {
+    let Some(proxy) = door.proxy()? else { return Ok(None) };
+    proxy.turn(door);
+    match container.reach(proxy).await {
+        Ok(reached) => Ok(Some(reached)),
+        Err(error) if cannot(&error) => {
+            tracing::debug!(%error, "a program in a container has no network");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Reached {
+    /// Variables by which clients know of it.
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let of = |names: &[&str], value: &str| {
+            let all: Vec<(String, String)> =
+                names.iter().map(|name| ((*name).to_owned(), value.to_owned())).collect();
+            all
+        };
+        [of(&PROXIES, &self.url), of(&DIRECT, ""), of(&AUTHORITIES, &self.authorities), of(&[NODE], "1")]
+            .concat()
+    }
 }

@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use dormouse_containers::program::{Exec, KILLED, Written};
-use dormouse_containers::{MOVED, WORKSPACE, download, exec, kills, out_of_memory, upload};
+use dormouse_containers::{
+    MOVED, Reached, WORKSPACE, download, exec, kills, out_of_memory, reach_once, upload,
+};
+use dormouse_core::network::Door;
 use dormouse_core::program::MAX_STREAM;
-use dormouse_core::sandbox::{EntryKind, Files as Port, Owner, Piece, SandboxSpec, WarmPool};
-use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Result};
+use dormouse_core::sandbox::{EntryKind, Files as Port, Piece, SandboxSpec, WarmPool};
+use dormouse_core::{ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, ProgramRun, Result};
 use dormouse_files::{Files, Kind, Quota, Tree};
 
 use crate::config::Size;
@@ -42,7 +45,12 @@ impl DockerPrograms {
         Self { shared, pool, spec, known: Mutex::default() }
     }
 
-    async fn serve(&self, call: &ProgramCall, files: &mut dyn Port) -> Result<Option<ProgramEnd>> {
+    async fn serve(
+        &self,
+        network: Option<&Arc<dyn Door>>,
+        call: &ProgramCall,
+        files: &mut dyn Port,
+    ) -> Result<Option<ProgramEnd>> {
         let shared = &self.shared;
         shared.prepare().await?;
         let image = shared.images.find(&shared.engine, &shared.settings, self.spec.image.as_deref()).await?;
@@ -65,12 +73,13 @@ impl DockerPrograms {
                 return Ok(None);
             }
         }
-        self.run_in(&container, call, files).await.map(Some)
+        self.run_in(&container, network, call, files).await.map(Some)
     }
 
     async fn run_in(
         &self,
         container: &Container,
+        network: Option<&Arc<dyn Door>>,
         call: &ProgramCall,
         files: &mut dyn Port,
     ) -> Result<ProgramEnd> {
@@ -82,17 +91,24 @@ impl DockerPrograms {
         };
         let before = copy(files, quota).await?;
         upload(container, &before.snapshot(), &[]).await?;
+        let reached = match network {
+            Some(door) => reach_once(container, door).await?,
+            None => None,
+        };
         let mut argv = vec![call.name.clone()];
         argv.extend(call.arguments.iter().cloned());
         // The other provider's variables that name its own places mean nothing here.
         let own = |name: &str| {
             matches!(name, "PATH" | "HOME" | "LD_PRELOAD" | "LD_LIBRARY_PATH" | "PWD" | "OLDPWD")
         };
-        let variables = call.environment.iter().filter(|(name, _)| !own(name));
+        let theirs = call.environment.iter().filter(|(name, _)| !own(name));
+        // What the command line has set itself counts.
+        let ours = reached.iter().flat_map(Reached::variables);
+        let variables: BTreeMap<String, String> = ours.chain(theirs.cloned()).collect();
         let directory = MOVED.iter().any(|folder| call.directory.starts_with(folder));
         let exec = Exec {
             argv,
-            environment: variables.map(|(name, value)| format!("{name}={value}")).collect(),
+            environment: variables.iter().map(|(name, value)| format!("{name}={value}")).collect(),
             directory: Some(if directory { call.directory.clone() } else { WORKSPACE.into() }),
             input: call.input.clone().into(),
             most: MAX_STREAM,
@@ -105,6 +121,7 @@ impl DockerPrograms {
             let why = format!("{}: {}\n", call.name, out_of_memory(container));
             written.stderr.bytes.extend_from_slice(why.as_bytes());
         }
+        drop(reached);
         let after = Files::new(download(container, &before.snapshot(), &[]).await?.0);
         bring_back(&before, &after, files).await?;
         Ok(ProgramEnd {
@@ -118,14 +135,8 @@ impl DockerPrograms {
 
 #[async_trait]
 impl OfferedPrograms for DockerPrograms {
-    async fn run(
-        &self,
-        _: &Owner,
-        call: &ProgramCall,
-        files: &mut dyn Port,
-        _: Option<&dyn OutputSink>,
-    ) -> Option<ProgramEnd> {
-        match self.serve(call, files).await {
+    async fn run(&self, of: ProgramRun<'_>, call: &ProgramCall, files: &mut dyn Port) -> Option<ProgramEnd> {
+        match self.serve(of.network, call, files).await {
             Ok(end) => end,
             // Where there is no engine, or no image, there is no such command either.
             Err(error)

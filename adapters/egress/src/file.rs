@@ -1,11 +1,11 @@
 //! The operator's file of rules, secrets and budgets. Whatever it says that is not understood is an error, by its field.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
 use dormouse_core::{Error, ErrorCode, Result};
@@ -24,6 +24,9 @@ use crate::secrets::{COMMAND_TTL, Secret, Source, is_key, is_own};
 
 /// Largest file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
+/// How long a pipe is waited for, and how often it is looked at.
+const PIPE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(5);
 /// Most profiles.
 const MAX_PROFILES: usize = 64;
 /// Most rules of a profile.
@@ -205,15 +208,30 @@ pub fn read_by(operator: &dyn Operator, path: &Path) -> Result<Settings> {
     let missing = |error: std::io::Error| {
         Error::new(ErrorCode::NotFound, format!("{name}: the file of network rules cannot be read: {error}"))
     };
-    let mut text = String::new();
-    operator
-        .open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
-        .map_err(missing)?;
-    if text.len() as u64 > MAX_FILE {
+    let bytes = operator.open(path).and_then(|file| whole(file.take(MAX_FILE + 1))).map_err(missing)?;
+    if bytes.len() as u64 > MAX_FILE {
         return Err(Error::new(ErrorCode::TooLarge, format!("{name}: it has more than {MAX_FILE} bytes")));
     }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| missing(std::io::Error::new(ErrorKind::InvalidData, "it is not UTF-8")))?;
     parse_by(operator, &text, path)
+}
+
+/// All of a file, which may be a pipe that somebody is still writing to.
+fn whole(mut file: impl Read) -> std::io::Result<Vec<u8>> {
+    let (mut bytes, begun) = (Vec::new(), Instant::now());
+    loop {
+        match file.read_to_end(&mut bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if begun.elapsed() > PIPE {
+                    let told = format!("it is a pipe that did not end within {} s", PIPE.as_secs());
+                    return Err(std::io::Error::new(ErrorKind::TimedOut, told));
+                }
+                std::thread::sleep(LOOK);
+            }
+            read => return read.map(|_| bytes),
+        }
+    }
 }
 
 /// Reads the text of such a file; files that it names are read below the folder of `path`.

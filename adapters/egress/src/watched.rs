@@ -66,14 +66,18 @@ impl Watched {
     }
 }
 
+/// What is no regular file is read once: nothing else comes out of a pipe.
 fn stamp(path: &Path) -> Stamp {
-    let about = std::fs::metadata(path).ok()?;
+    let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let (modified, changed) = ((about.mtime(), about.mtime_nsec()), (about.ctime(), about.ctime_nsec()));
     Some((about.dev(), about.ino(), about.len(), modified, changed))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+
     use super::*;
 
     #[test]
@@ -108,5 +112,21 @@ mod tests {
         assert!(watched.changed(&Own).is_none());
         assert!(watched.read(&Own).is_ok());
         assert!(Watched::open(&folder.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_pipe_is_waited_for_and_read_once() {
+        let (read, mut write) = std::io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", read.as_raw_fd()));
+        let writer = std::thread::spawn(move || {
+            for part in ["[[profile.default.allow]]\n", "host = \"a.test\"\n"] {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                write.write_all(part.as_bytes()).unwrap();
+            }
+        });
+        let (settings, mut watched) = Watched::open(&path).unwrap();
+        assert_eq!(settings.profile("default").unwrap().rules.len(), 1);
+        writer.join().unwrap();
+        assert!(watched.changed(&Own).is_none());
     }
 }

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use dormouse_core::fair::{Fair, Held};
 use dormouse_core::sandbox::{Files, Owner};
 use dormouse_core::{
-    Error, ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Resolve, Result,
+    Error, ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, ProgramRun, Resolve,
+    Result,
 };
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Response, StatusCode, Url};
@@ -233,19 +234,13 @@ impl OfferedPrograms for Remotes {
         self.allowed.iter().map(|allowed| allowed.address().to_owned()).collect()
     }
 
-    async fn run(
-        &self,
-        owner: &Owner,
-        call: &ProgramCall,
-        files: &mut dyn Files,
-        sink: Option<&dyn OutputSink>,
-    ) -> Option<ProgramEnd> {
+    async fn run(&self, of: ProgramRun<'_>, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         if call.name != NAME {
             return None;
         }
         let done = async {
             let wanted = Self::wanted(call)?;
-            let answer = self.fetch(owner, &wanted, &call.input, sink).await?;
+            let answer = self.fetch(of.owner, &wanted, &call.input, of.sink).await?;
             files.write(&wanted.file, &answer.bytes).await.map_err(|error| error.to_string())
         };
         Some(match done.await {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dormouse_core::packages::{Packages, whole};
-use dormouse_core::sandbox::{Files, Owner};
+use dormouse_core::sandbox::Files;
 use dormouse_core::{
-    Error, ErrorCode, GuestPath, OfferedPrograms, OutputSink, ProgramCall, ProgramEnd, Result,
+    Error, ErrorCode, GuestPath, OfferedPrograms, ProgramCall, ProgramEnd, ProgramRun, Result,
 };
 
 /// Largest file that is read: a list of requirements, a `package.json`, a lock file (1 MiB).
@@ -31,16 +31,10 @@ impl PackagePrograms {
 
 #[async_trait]
 impl OfferedPrograms for PackagePrograms {
-    async fn run(
-        &self,
-        owner: &Owner,
-        call: &ProgramCall,
-        files: &mut dyn Files,
-        _: Option<&dyn OutputSink>,
-    ) -> Option<ProgramEnd> {
+    async fn run(&self, of: ProgramRun<'_>, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
         let done = match call.name.as_str() {
-            "pip" | "pip3" => pip::run(self, owner, call, files).await,
-            "npm" => npm::run(self, owner, call, files).await,
+            "pip" | "pip3" => pip::run(self, of.owner, call, files).await,
+            "npm" => npm::run(self, of.owner, call, files).await,
             _ => return None,
         };
         Some(done.unwrap_or_else(|error| failed(&call.name, &error)))

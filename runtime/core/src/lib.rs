@@ -81,7 +81,7 @@ pub use output::{Captured, OutputSink, Stream};
 pub use packages::{PackageManager, Packages};
 pub use plain::PlainCall;
 pub use policy::Policy;
-pub use program::{OfferedPrograms, ProgramCall, ProgramEnd, Programs};
+pub use program::{OfferedPrograms, ProgramCall, ProgramEnd, ProgramRun, Programs};
 pub use project::Project;
 pub use provider::Provider;
 pub use request::{CommandRequest, EvalRequest, LineRequest, RunContext};

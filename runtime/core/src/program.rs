@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::OutputSink;
+use crate::network::Door;
 use crate::sandbox::{Files, Owner};
 
 /// A program as a command line starts it.
@@ -59,18 +60,29 @@ pub trait Programs: Send + Sync {
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
 }
 
+/// For whom one of the operator's programs runs.
+#[derive(Clone, Copy)]
+pub struct ProgramRun<'a> {
+    /// The owner: what it takes of the host is counted as the owner's.
+    pub owner: &'a Owner,
+    /// Who is told meanwhile how much is received for it, if anybody is.
+    pub sink: Option<&'a dyn OutputSink>,
+    /// The network of the command line that starts it, if that has one.
+    pub network: Option<&'a Arc<dyn Door>>,
+}
+
+impl<'a> ProgramRun<'a> {
+    /// One without a network, of which nobody hears before its end.
+    pub fn of(owner: &'a Owner) -> Self {
+        Self { owner, sink: None, network: None }
+    }
+}
+
 /// The operator's programs. They run on the host, work on nothing but the sandbox's files and never run what lies in them.
 #[async_trait]
 pub trait OfferedPrograms: Send + Sync {
-    /// Runs a program to its end, for this owner: what it takes of the host is counted as the owner's. Who receives something for
-    /// it tells `sink` meanwhile how much, if there is one. None: there is no program of that name. Dropping the future cancels it.
-    async fn run(
-        &self,
-        owner: &Owner,
-        call: &ProgramCall,
-        files: &mut dyn Files,
-        sink: Option<&dyn OutputSink>,
-    ) -> Option<ProgramEnd>;
+    /// Runs a program to its end. None: there is no program of that name. Dropping the future cancels it.
+    async fn run(&self, of: ProgramRun<'_>, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd>;
 
     /// The addresses of the network below which they reach git repositories, without what their servers are told. Default: none.
     fn remotes(&self) -> Vec<String> {
@@ -97,6 +109,8 @@ pub struct OwnersPrograms {
     pub offered: Vec<Arc<dyn OfferedPrograms>>,
     /// Who is told what they receive, if anybody is.
     pub sink: Option<Arc<dyn OutputSink>>,
+    /// The network of the command line, if it has one.
+    pub network: Option<Arc<dyn Door>>,
     /// What there is besides.
     pub further: Option<Arc<dyn Programs>>,
 }
@@ -104,8 +118,10 @@ pub struct OwnersPrograms {
 #[async_trait]
 impl Programs for OwnersPrograms {
     async fn run(&self, call: &ProgramCall, files: &mut dyn Files) -> Option<ProgramEnd> {
+        let of =
+            ProgramRun { owner: &self.owner, sink: self.sink.as_deref(), network: self.network.as_ref() };
         for programs in &self.offered {
-            if let Some(ended) = programs.run(&self.owner, call, files, self.sink.as_deref()).await {
+            if let Some(ended) = programs.run(of, call, files).await {
                 return Some(ended);
             }
         }

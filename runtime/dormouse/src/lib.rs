@@ -149,8 +149,8 @@ pub use dormouse_core::{
     Capabilities, Captured, Catalog, CommandRequest, Connections, Error, ErrorCode, EvalRequest, Exception,
     Grants, GuestInfo, GuestName, GuestPath, Language, Limits, LineRequest, MIB, MeteredModel, Model,
     ModelBudget, ModelTotals, ModelUsage, Mount, OfferedPrograms, Outcome, OutputSink, PackageManager,
-    Packages, PlainCall, Policy, ProgramCall, ProgramEnd, Programs, Project, Prompt, Provider, Recovery,
-    Resolve, Result, RunContext, Runtime, Sandboxes, Status, Stream, Usage, Value,
+    Packages, PlainCall, Policy, ProgramCall, ProgramEnd, ProgramRun, Programs, Project, Prompt, Provider,
+    Recovery, Resolve, Result, RunContext, Runtime, Sandboxes, Status, Stream, Usage, Value,
 };
 pub use dormouse_core::{
     connections, grants, keys, limits, mistaken, model, network, packages, program, project, sandbox,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use bollard::models::ContainerCreateBody;
 use dormouse_core::sandbox::{Entry, EntryKind, Files as Port, Owner, Piece};
-use dormouse_core::{Error, GuestPath, OfferedPrograms as _, ProgramCall, Provider as _, Result};
+use dormouse_core::{Error, GuestPath, OfferedPrograms as _, ProgramCall, ProgramRun, Provider as _, Result};
 use dormouse_docker::DockerProvider;
 use dormouse_files::{Files, Kind, Tree};
 
@@ -64,28 +64,20 @@ async fn a_command_of_another_provider_runs_over_a_copy_of_its_files() {
         input: b"from stdin".to_vec(),
         environment: vec![("X".into(), "1 2".into())],
     };
-    let sorted = programs
-        .run(&Owner::local(), &call("sort", &["-o", "out file", "in"]), &mut files, None)
-        .await
-        .unwrap();
+    let owner = Owner::local();
+    let of = ProgramRun::of(&owner);
+    let sorted = programs.run(of, &call("sort", &["-o", "out file", "in"]), &mut files).await.unwrap();
     assert_eq!((sorted.status, sorted.provider), (0, Some("docker")));
     assert_eq!(files.0.read(&path("/workspace/out file"), 0, 9).unwrap(), b"a\nb\n");
     let ended = programs
-        .run(
-            &Owner::local(),
-            &call("sh", &["-c", "cat; echo $X >&2; rm gone; mkdir -p d; exit 5"]),
-            &mut files,
-            None,
-        )
+        .run(of, &call("sh", &["-c", "cat; echo $X >&2; rm gone; mkdir -p d; exit 5"]), &mut files)
         .await;
     let ended = ended.unwrap();
     assert_eq!((ended.status, ended.output, ended.errors), (5, b"from stdin".to_vec(), b"1 2\n".to_vec()));
     assert!(files.0.stat(&path("/workspace/gone")).is_err());
     assert_eq!(files.0.stat(&path("/workspace/d")).unwrap().kind, Kind::Folder);
-    assert!(programs.run(&Owner::local(), &call("nosuchcommand", &[]), &mut files, None).await.is_none());
-    assert!(
-        programs.run(&Owner::local(), &call("x; touch /workspace/y", &[]), &mut files, None).await.is_none()
-    );
+    assert!(programs.run(of, &call("nosuchcommand", &[]), &mut files).await.is_none());
+    assert!(programs.run(of, &call("x; touch /workspace/y", &[]), &mut files).await.is_none());
     bench.end().await;
 }
 

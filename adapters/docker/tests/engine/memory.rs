@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dormouse_core::program::NoPrograms;
 use dormouse_core::sandbox::{Include, Owner, SandboxSpec};
-use dormouse_core::{ErrorCode, OfferedPrograms as _, ProgramCall, Provider as _};
+use dormouse_core::{ErrorCode, OfferedPrograms as _, ProgramCall, ProgramRun, Provider as _};
 use dormouse_files::{Files, Tree};
 
 use crate::life::TreePort;
@@ -96,7 +96,7 @@ async fn con_24_a_single_command_that_takes_too_much_says_so() {
         input: Vec::new(),
         environment: Vec::new(),
     };
-    let ended = programs.run(&Owner::local(), &call, &mut files, None).await.unwrap();
+    let ended = programs.run(ProgramRun::of(&Owner::local()), &call, &mut files).await.unwrap();
     let errors = String::from_utf8(ended.errors).unwrap();
     assert_eq!(ended.status, 137);
     assert!(errors.contains("memory limit"), "{errors}");

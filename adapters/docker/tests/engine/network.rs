@@ -1,10 +1,14 @@
 //! A sandbox's network: what its programs reach through the gate, and nothing else.
 
 use dormouse_core::network::NetworkGrant;
-use dormouse_core::sandbox::{Include, SandboxId, SandboxSpec};
+use dormouse_core::sandbox::{Include, Owner, SandboxId, SandboxSpec};
 use dormouse_core::testing::wait_for_async;
-use dormouse_core::{EvalRequest, Language, Provider as _, Status};
+use dormouse_core::{
+    EvalRequest, Language, OfferedPrograms as _, ProgramCall, ProgramRun, Provider as _, Status,
+};
+use dormouse_files::{Files, Tree};
 
+use crate::life::TreePort;
 use crate::list::{FULL, PATIENCE, said, spec};
 use crate::outside::{RULES, VALUE, World, python, run};
 use crate::support::{Bench, running, wait_for_left};
@@ -219,6 +223,44 @@ async fn net_24_a_relay_lives_as_long_as_its_container() {
             .contains("file")
     );
     drop((machine, fork));
+    wait_for_left(&bench.docker, &bench.owner(), (0, 0)).await;
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn net_34_a_single_command_has_the_network_of_its_line() {
+    let Some(bench) = Bench::new("net_34_command").await else { return };
+    if !bench.has("net_34_command", FULL).await {
+        return bench.end().await;
+    }
+    let world = World::new(RULES).await;
+    let (spec, grant) = networked("default");
+    let programs = bench.provider.programs(spec);
+    let (owner, sandbox) = (Owner::local(), SandboxId::random().unwrap());
+    let door = world.door(&sandbox, "run1", &grant);
+    let mut files = TreePort(Files::new(Tree::default()));
+    let mut says = async |of: ProgramRun<'_>, path: &str| {
+        let header = r#""Authorization": "Bearer " + os.environ["KEY"]"#;
+        let code = python(&format!("https://a.test:{}{path}", world.https), header);
+        let call = ProgramCall {
+            name: "sh".into(),
+            arguments: vec!["-c".into(), code],
+            environment: door.environment.clone(),
+            directory: "/workspace".into(),
+            ..ProgramCall::default()
+        };
+        String::from_utf8(programs.run(of, &call, &mut files).await.unwrap().output).unwrap()
+    };
+    let alone = ProgramRun::of(&owner);
+    let networked = ProgramRun { network: Some(&door.door), ..alone };
+    let said = says(networked, "/v1/x").await;
+    let stars = "*".repeat(VALUE.len());
+    assert!(said.starts_with(&format!("200 {stars} GET /v1/x")), "{said}");
+    let said = says(networked, "/v2/x").await;
+    assert!(said.starts_with("403 path "), "{said}");
+    let said = says(alone, "/v1/x").await;
+    assert!(!said.starts_with("200 "), "{said}");
+    assert_eq!(world.accepted(), 1);
     wait_for_left(&bench.docker, &bench.owner(), (0, 0)).await;
     bench.end().await;
 }

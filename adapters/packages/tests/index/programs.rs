@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dormouse_core::sandbox::Owner;
-use dormouse_core::{OfferedPrograms as _, ProgramCall};
+use dormouse_core::{OfferedPrograms as _, ProgramCall, ProgramRun};
 use dormouse_packages::{Indexes, PackagePrograms};
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,8 @@ pub(crate) async fn run(server: &Server, sandbox: &mut Sandbox, program: &str, l
         ..ProgramCall::default()
     };
     let programs = PackagePrograms::new(packages, "3.14.0");
-    let ended = programs.run(&Owner::local(), &call, sandbox, None).await.expect("it is one of them");
+    let ended =
+        programs.run(ProgramRun::of(&Owner::local()), &call, sandbox).await.expect("it is one of them");
     let said = [ended.output, ended.errors].concat();
     (ended.status, String::from_utf8(said).unwrap())
 }

@@ -98,11 +98,12 @@ class Body {
   get bodyUsed() {
     return this.#used || Boolean(this.#stream && isDisturbed(this.#stream));
   }
-  async #take() {
+  // All of it. `isOwn`: nobody else has these bytes.
+  async #take(isOwn = false) {
     if (this.#isUnusable) throw new TypeError('Body is unusable: Body has already been read');
     if (this.#isNone) return new Uint8Array(0);
     this.#used = true;
-    if (this.#bytes) return this.#bytes;
+    if (this.#bytes) return isOwn ? this.#bytes.slice() : this.#bytes;
     const pieces = [];
     if (this.#stream) {
       for await (const chunk of this.#stream) {
@@ -112,7 +113,7 @@ class Body {
     } else {
       for (let piece; (piece = await this.#incoming.read()); ) pieces.push(piece);
     }
-    return pieces.length === 1 ? pieces[0] : join(pieces);
+    return pieces.length === 1 && !isOwn ? pieces[0] : join(pieces);
   }
   // Another body of the same, for clones.
   split(kind) {
@@ -124,10 +125,10 @@ class Body {
     return new Parts({ stream });
   }
   async arrayBuffer() {
-    return (await this.#take()).slice().buffer;
+    return (await this.#take(true)).buffer;
   }
   async bytes() {
-    return (await this.#take()).slice();
+    return this.#take(true);
   }
   async blob() {
     return new Blob([await this.#take()], { type: this.#headers.get('content-type') ?? '' });

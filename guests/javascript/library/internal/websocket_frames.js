@@ -116,19 +116,14 @@ class FrameReader {
 function frame(name, payload) {
   const { length } = payload;
   const size = length < 126 ? 6 : length < 65536 ? 8 : 14;
-  // The payload begins at a multiple of four, and is masked four bytes at a time.
-  const begin = (size + 3) & ~3;
-  const room = new ArrayBuffer(begin + 4 * Math.ceil(length / 4));
-  const bytes = Buffer.from(room, begin - size, size + length);
+  const bytes = Buffer.from(new ArrayBuffer(size + length));
   bytes[0] = 0x80 | opcodes[name];
   bytes[1] = 0x80 | (length < 126 ? length : length < 65536 ? 126 : 127);
   if (size === 8) bytes.writeUInt16BE(length, 2);
   else if (size === 14) bytes.writeBigUInt64BE(BigInt(length), 2);
+  crypto.getRandomValues(bytes.subarray(size - 4, size));
   bytes.set(payload, size);
-  const words = new Uint32Array(room, begin - 4);
-  crypto.getRandomValues(words.subarray(0, 1));
-  const word = words[0];
-  for (let at = 1; at < words.length; at++) words[at] ^= word;
+  native.netMask(bytes, size);
   return bytes;
 }
 

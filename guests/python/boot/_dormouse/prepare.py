@@ -21,7 +21,7 @@ import tempfile
 from importlib import machinery
 
 from _dormouse import (absent, annotations, digests, errors, foreign, loop, packages, parts, program, session, system, threads,
-                       world, zones)
+                       warm, world, zones)
 
 # What snippets commonly import is loaded; an import statement then costs a dictionary lookup.
 _LOADED = """
@@ -79,6 +79,7 @@ def prepare(stdlib, zone_folder, package_folder):
 
 def finish():
     """The last step in Python: forgets the folders that were there for the build only."""
+    warm.requests()
     sys.path[:] = [packages.FOLDER]
     sys.builtin_module_names = tuple(name for name in sys.builtin_module_names if name not in foreign.LINKED)
     sys.path_importer_cache.clear()

@@ -13,7 +13,9 @@ use crate::connections::Taint;
 use crate::places::Place;
 use crate::program::{OfferedPrograms, OwnersPrograms, Programs};
 use crate::sandbox::{Durability, Event, Executed, Handle, JobId, Owner, Sandbox, SandboxId};
-use crate::{Error, ErrorCode, Grants, GuestName, GuestPath, Limits, LineRequest, OutputSink, Result};
+use crate::{
+    Error, ErrorCode, Grants, GuestName, GuestPath, Limits, LineRequest, OutputSink, Result, RunContext,
+};
 
 /// How the audit of the network calls the language of command lines.
 pub(super) const SHELL: &str = "bash";
@@ -112,11 +114,12 @@ impl Sandboxes {
         line: CommandLine,
         past: Option<usize>,
     ) -> Result<(SandboxId, Executed, Outputs)> {
-        let programs = self.programs(owner, line.sink.clone(), line.further.clone());
+        let further = line.further.clone();
         let mut request = self.request(line)?;
         let mut call = self.begin_to_run(owner, handle).await?;
         let _place = call.admitted(&GuestName::Shell).await?;
         self.connect(&call.record, ("exec", SHELL), &mut request.context);
+        let programs = self.programs(owner, &request.context, further);
         let run = async {
             let limits = &request.context.limits;
             let begun = Begun::new(&mut call, GuestName::Shell, &request.text, limits).await?;
@@ -154,13 +157,14 @@ impl Sandboxes {
     ) -> Result<(SandboxId, Arc<Job>)> {
         let (text, further) = (line.text.clone(), line.further.clone());
         let mut request = self.request(line)?;
-        let programs = self.programs(owner, None, further);
         let mut call = self.begin_to_grow(owner, handle).await?;
         let id = call.record.id.clone();
         let place = self.inner.admission.job_place(owner)?;
         let admitted = self.inner.jobs.admit(owner, &id, &text, self.inner.clock.now(), &self.inner.rules)?;
-        request.context.output = Some(admitted.sink());
         self.connect(&call.record, ("job", SHELL), &mut request.context);
+        // Nobody hears how much they receive.
+        let programs = self.programs(owner, &request.context, further);
+        request.context.output = Some(admitted.sink());
         let starts = call.run(|machine| {
             request.context.taint.join(machine.taint());
             machine.job(request, programs)
@@ -238,15 +242,17 @@ impl Sandboxes {
         }
     }
 
-    /// What a command line can start; `sink` is told what comes from elsewhere meanwhile.
+    /// What a command line can start. The operator's programs have its network; who hears of its output hears meanwhile what they
+    /// receive.
     pub(super) fn programs(
         &self,
         owner: &Owner,
-        sink: Option<Arc<dyn OutputSink>>,
+        context: &RunContext,
         further: Option<Arc<dyn Programs>>,
     ) -> Arc<dyn Programs> {
         let offered = self.inner.programs.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Arc::new(OwnersPrograms { owner: owner.clone(), offered, sink, further })
+        let (sink, network) = (context.output.clone(), context.network.clone());
+        Arc::new(OwnersPrograms { owner: owner.clone(), offered, sink, network, further })
     }
 
     /// The request for a command line, within what the operator allows.

@@ -130,10 +130,12 @@ impl Sandboxes {
                 sink: None,
                 ..part(&beside)
             };
-            let programs = self.programs(owner, None, beside.further.clone());
+            let further = beside.further.clone();
             let mut request = self.request(beside)?;
-            request.context.output = Some(admitted.sink());
             self.connect(&call.record, ("job", SHELL), &mut request.context);
+            // Nobody hears how much they receive.
+            let programs = self.programs(owner, &request.context, further);
+            request.context.output = Some(admitted.sink());
             let starts = call.run(|machine| {
                 request.context.taint.join(machine.taint());
                 machine.job(request, programs)
@@ -170,9 +172,10 @@ impl Sandboxes {
     }
 
     async fn run_part(&self, owner: &Owner, call: &mut Call, line: CommandLine) -> Result<Executed> {
-        let programs = self.programs(owner, line.sink.clone(), line.further.clone());
+        let further = line.further.clone();
         let mut request = self.request(line)?;
         self.connect(&call.record, ("exec", SHELL), &mut request.context);
+        let programs = self.programs(owner, &request.context, further);
         let executed = call.run(|machine| {
             request.context.taint.join(machine.taint());
             machine.exec(request, programs)

@@ -318,8 +318,9 @@ impl Sandboxes {
     /// Does what it begins with.
     async fn begin(&self, call: &mut Call, begins: Beginning) -> Result<()> {
         let owner = call.record.owner.clone();
-        let programs = self.programs(&owner, begins.line.sink.clone(), begins.line.further.clone());
+        let further = begins.line.further.clone();
         let request = self.request(begins.line)?;
+        let programs = self.programs(&owner, &request.context, further);
         let _place = call.admitted(&GuestName::Shell).await?;
         let run = call.run(|machine| machine.exec(request, programs));
         (begins.judge)(self.inner.admission.share(&owner, run).await?)
