@@ -7,8 +7,9 @@
 //! | the values, and what of them is looked for in answers | `vault`, `value` |
 //! | what a sandbox has in place of one | `placeholder` |
 //! | placeholders in a request become values | `fill` |
-//! | values in an answer become stars | `wash`; in frames of a WebSocket `frames` |
+//! | values in an answer become stars | `wash`; with escapes undone `escapes`; in frames of a WebSocket `frames` |
 
+mod escapes;
 mod fill;
 mod frames;
 mod keyring;

@@ -1,13 +1,15 @@
 //! Values in answers become stars of the same length, wherever the pieces of an answer are cut.
 //!
-//! The forms of all values are looked for at once, by the automaton of Aho and Corasick. Kept back is only what may be the beginning of
-//! a form, so that events are not late. The automaton is written here because it holds the values: it is wiped with them.
+//! The forms of all values are looked for at once, by the automaton of Aho and Corasick: in the text as it is, and in the text with its
+//! escapes undone. Kept back is only what may be the beginning of a form, so that events are not late. The automaton is written here because it holds the values: it is wiped with them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyper::header::{HeaderMap, HeaderValue};
 use zeroize::{Zeroize as _, Zeroizing};
+
+use super::escapes::Unescape;
 
 /// What the bytes so far are the beginning of.
 struct Node {
@@ -113,11 +115,16 @@ impl Forms {
 
     /// Whether a text holds one.
     pub(crate) fn are_in(&self, text: &[u8]) -> bool {
-        let mut at = 0;
-        text.iter().any(|byte| {
+        let (mut at, mut undone, mut found) = (0, Undone::default(), false);
+        for byte in text {
             at = self.next(at, *byte);
-            self.nodes[at as usize].longest > 0
-        })
+            undone.push(self, *byte, &mut |_, _| found = true);
+            if found || self.nodes[at as usize].longest > 0 {
+                return true;
+            }
+        }
+        undone.end(self, &mut |_, _| found = true);
+        found
     }
 }
 
@@ -130,10 +137,61 @@ impl Drop for Forms {
     }
 }
 
+/// A text with its escapes undone, as far as it has come.
+#[derive(Default)]
+struct Undone {
+    unescape: Unescape,
+    at: u32,
+    /// Where in the text the bytes begin that are the beginning of a form.
+    begins: VecDeque<u64>,
+}
+
+impl Undone {
+    /// Takes a byte of the text. `found` hears from where to where forms stand that end by then.
+    fn push(&mut self, forms: &Forms, byte: u8, found: &mut impl FnMut(u64, u64)) {
+        let Self { unescape, at, begins } = self;
+        unescape.push(byte, &mut |byte, from, to| step(forms, (at, begins), (byte, from, to), found));
+    }
+
+    /// The text is at its end.
+    fn end(&mut self, forms: &Forms, found: &mut impl FnMut(u64, u64)) {
+        let Self { unescape, at, begins } = self;
+        unescape.end(&mut |byte, from, to| step(forms, (at, begins), (byte, from, to), found));
+    }
+
+    /// Where what may be the beginning of a form begins.
+    fn begin(&self) -> u64 {
+        self.begins.front().copied().unwrap_or_else(|| self.unescape.begin())
+    }
+}
+
+/// The next byte of such a text, which stands from `from` to `to`.
+fn step(
+    forms: &Forms,
+    (at, begins): (&mut u32, &mut VecDeque<u64>),
+    (byte, from, to): (u8, u64, u64),
+    found: &mut impl FnMut(u64, u64),
+) {
+    *at = forms.next(*at, byte);
+    if *at == 0 {
+        begins.clear();
+        return;
+    }
+    let node = &forms.nodes[*at as usize];
+    begins.push_back(from);
+    begins.drain(..begins.len() - node.depth as usize);
+    if node.longest > 0 {
+        found(begins[begins.len() - node.longest as usize], to);
+    }
+}
+
 /// Goes over one answer.
 pub(crate) struct Washer {
     forms: Arc<Forms>,
     at: u32,
+    undone: Undone,
+    /// Bytes that were passed on.
+    passed: u64,
     kept: Zeroizing<Vec<u8>>,
     /// Bytes of `kept` that are stars already: from, to.
     stars: (usize, usize),
@@ -144,7 +202,15 @@ pub(crate) struct Washer {
 impl Washer {
     /// At the beginning of an answer.
     pub(crate) fn new(forms: Arc<Forms>) -> Self {
-        Self { forms, at: 0, kept: Zeroizing::default(), stars: (0, 0), found: 0 }
+        Self {
+            forms,
+            at: 0,
+            undone: Undone::default(),
+            passed: 0,
+            kept: Zeroizing::default(),
+            stars: (0, 0),
+            found: 0,
+        }
     }
 
     /// At the beginning of another text.
@@ -194,18 +260,34 @@ impl Washer {
         let mut text = std::mem::take(&mut *self.kept);
         let begin = text.len();
         text.extend_from_slice(bytes);
+        let mut undone = std::mem::take(&mut self.undone);
+        let forms = self.forms.clone();
         for end in begin + 1..=text.len() {
-            self.at = self.forms.next(self.at, text[end - 1]);
-            let longest = self.forms.nodes[self.at as usize].longest as usize;
+            let byte = bytes[end - 1 - begin];
+            self.at = forms.next(self.at, byte);
+            let longest = forms.nodes[self.at as usize].longest as usize;
             if longest > 0 {
                 self.star(&mut text, end - longest, end);
             }
+            undone.push(&forms, byte, &mut |from, to| self.star_at(&mut text, from, to));
         }
         // It is shorter than the text: what is kept is its end.
-        let pass = text.len() - (self.forms.nodes[self.at as usize].depth as usize).min(text.len());
+        let plain = text.len() - (forms.nodes[self.at as usize].depth as usize).min(text.len());
+        let pass = plain.min(self.within(undone.begin()));
+        self.undone = undone;
+        self.passed += pass as u64;
         self.kept = Zeroizing::new(text.split_off(pass));
         self.stars = (self.stars.0.saturating_sub(pass), self.stars.1.saturating_sub(pass));
         text
+    }
+
+    /// A place in the answer as one in what was kept of it and came after.
+    fn within(&self, place: u64) -> usize {
+        usize::try_from(place.saturating_sub(self.passed)).unwrap_or(usize::MAX)
+    }
+
+    fn star_at(&mut self, text: &mut [u8], from: u64, to: u64) {
+        self.star(text, self.within(from), self.within(to));
     }
 
     /// Stars from `from` to `to`. What is stars already is not written again: a value of one letter would cost its square.
@@ -220,15 +302,19 @@ impl Washer {
         if from < stars {
             text[from..stars].fill(b'*');
         }
-        text[end..to].fill(b'*');
-        self.stars = (from.min(stars), to);
+        if end < to {
+            text[end..to].fill(b'*');
+        }
+        self.stars = (from.min(stars), to.max(end));
     }
 
     /// The rest, when the answer is at its end.
     pub(crate) fn end(&mut self) -> Vec<u8> {
-        self.at = 0;
-        self.stars = (0, 0);
-        std::mem::take(&mut *self.kept)
+        let mut text = std::mem::take(&mut *self.kept);
+        let (mut undone, forms) = (std::mem::take(&mut self.undone), self.forms.clone());
+        undone.end(&forms, &mut |from, to| self.star_at(&mut text, from, to));
+        (self.at, self.passed, self.stars) = (0, 0, (0, 0));
+        text
     }
 }
 

@@ -107,3 +107,47 @@ fn without_forms_everything_passes() {
     let (out, found) = washed(&forms(&[]), &[b"anything", b" at all"]);
     assert_eq!((out.as_slice(), found), (&b"anything at all"[..], 0));
 }
+
+#[test]
+fn net_14_a_value_is_found_with_any_of_its_characters_escaped() {
+    let value = "p<a>s&s'w\"ord+9/8=x%4\\1é";
+    let forms = forms(&[value]);
+    let mut random = ChaCha8Rng::seed_from_u64(41);
+    let mut escaped = |character: char| -> String {
+        let number = u32::from(character);
+        let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+        match random.next_u32() % 8 {
+            0 => percent(&character.to_string()),
+            1 => percent(&character.to_string()).to_uppercase(),
+            2 => format!("\\u{number:04x}"),
+            3 => format!("\\u{number:04X}"),
+            4 => format!("&#{number:03};"),
+            5 => format!("&#x{number:X};"),
+            6 => format!("\\x{number:02x}"),
+            _ => match character {
+                '&' => "&amp;".into(),
+                '<' => "&lt;".into(),
+                '>' => "&gt;".into(),
+                '"' | '\\' | '/' => format!("\\{character}"),
+                '\'' => "&apos;".into(),
+                '%' => "%25".into(),
+                plain => plain.into(),
+            },
+        }
+    };
+    for _ in 0..500 {
+        let middle: String = value.chars().map(&mut escaped).collect();
+        let text = format!("a %zz \\u00 {middle}&am");
+        let wanted = format!("a %zz \\u00 {}&am", "*".repeat(middle.len()));
+        assert!(forms.are_in(text.as_bytes()), "{text}");
+        for cut in 0..text.len() {
+            let (washed, found) = washed(&forms, &[&text.as_bytes()[..cut], &text.as_bytes()[cut..]]);
+            assert_eq!((String::from_utf8(washed).unwrap(), found), (wanted.clone(), 1), "{text} {cut}");
+        }
+    }
+    // What has an escape's beginning alone is as it came.
+    let odd = "%%4%41%\\\\u004\\u00g1&#;&#x;&#xg;&#99999999999;&&amp&lt;\\ud800 %";
+    for cut in 0..odd.len() {
+        assert_eq!(washed(&forms, &[&odd.as_bytes()[..cut], &odd.as_bytes()[cut..]]).0, odd.as_bytes(), "{cut}");
+    }
+}
