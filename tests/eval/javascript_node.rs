@@ -259,7 +259,7 @@ fn a_run_tells_the_listeners_of_process_of_its_end() {
 
 #[test]
 fn what_is_not_there_says_so_where_it_is_used() {
-    let network = "this sandbox has no network: the operator grants one (--allow-net HOST), and a sandbox asks for it (`network`)";
+    let network = "this sandbox has no network: the operator grants one (--allow-net HOST, --network FILE), and a sandbox (`network`) or a call (`allow_network`) asks for it";
     for code in [
         "await fetch('http://a').catch(({ cause }) => { throw cause })",
         "await new Promise((_, reject) => require('net').connect(1).on('error', reject))",

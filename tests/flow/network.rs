@@ -1,6 +1,6 @@
 //! The network over MCP: off, on, narrower than the operator's, and taken back (S1-21, S1-32).
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -222,6 +222,28 @@ fn a_recorded_run_is_played_without_its_server() {
     assert_eq!(eval("--network-record", &asks(port, "GET", "/a")), "hello");
     assert_eq!(eval("--network-replay", &asks(port, "GET", "/a")), "hello");
     assert_eq!(eval("--network-replay", &asks(port, "GET", "/b")), "403");
+}
+
+#[test]
+fn a_command_whose_recording_is_not_whole_does_not_succeed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, path, tape) = (server(), folder.path().join("net.toml"), folder.path().join("tape"));
+    rules(&path, port, "");
+    let code = format!("{}\nprint(told, flush=True)\nimport time\ntime.sleep(1)\n1", asks(port, "GET", "/a"));
+    let words =
+        ["eval", "--network", path.to_str().unwrap(), "--network-record", tape.to_str().unwrap(), &code];
+    let mut child = binary::command(&words).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    // What it is to become is something else by then.
+    std::fs::create_dir_all(tape.join("taken")).unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!((line.as_str(), rest.as_str()), ("hello\n", "1\n"));
+    let ended = child.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.code() == Some(1) && told.contains("state_unavailable"), "{told}");
 }
 
 #[test]

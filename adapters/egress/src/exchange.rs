@@ -125,8 +125,9 @@ impl Door {
         is_stream: bool,
         note: &mut Note,
     ) -> Result<(Answered, Place, Option<Held>), Refusal> {
-        self.0.account.spend(Reason::Requests, 1)?;
+        // One that waits for a connection asks again, and counts once.
         let held = if is_stream { None } else { Some(self.0.account.connection()?) };
+        self.0.account.spend(Reason::Requests, 1)?;
         let view = self.0.way.view();
         let mut ready = self.ready(&view, request, target, is_stream, note).await?;
         let place = ready.place.clone();

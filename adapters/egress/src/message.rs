@@ -162,6 +162,10 @@ pub(crate) fn says_body(headers: &HeaderMap) -> bool {
 
 /// Takes out what is between two neighbours, and all that `Connection` names.
 pub(crate) fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        // It says nothing of the body then (RFC 9112, section 6.3).
+        headers.remove(header::CONTENT_LENGTH);
+    }
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()

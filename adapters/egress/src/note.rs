@@ -130,7 +130,7 @@ impl Note {
         tally.masked(self.masked());
         let event = self.event();
         self.stage = Stage::Over;
-        // Whoever asks on and on past the budget does not fill the operator's disk.
+        // Whoever asks on and on past a budget does not fill the operator's disk.
         if !is_told {
             return refusal;
         }

@@ -19,10 +19,13 @@ pub(crate) struct Tally {
     masked: AtomicU64,
     /// Whether the budget of requests was spent, and somebody asked on.
     is_past: AtomicBool,
+    /// Whether there were as many connections as may be, and somebody asked for one more.
+    is_crowded: AtomicBool,
 }
 
 impl Tally {
-    /// Whether it is to be written down: of those for which the budget of requests is spent, the first.
+    /// Whether it is to be written down: of those for which the budget of requests is spent, and of those that found no connection
+    /// free, the first.
     pub(crate) fn refused(&self, host: &Host, port: u16, refusal: &Refusal) -> bool {
         let (reason, rule) = (refusal.reason, refusal.rule.clone());
         let new = Denied { host: host.to_string(), port, reason: reason.word().into(), rule };
@@ -30,7 +33,11 @@ impl Tally {
         if denied.len() < MOST && !denied.contains(&new) {
             denied.push(new);
         }
-        reason != Reason::Requests || !self.is_past.swap(true, Ordering::Relaxed)
+        match reason {
+            Reason::Requests => !self.is_past.swap(true, Ordering::Relaxed),
+            Reason::Connections => !self.is_crowded.swap(true, Ordering::Relaxed),
+            _ => true,
+        }
     }
 
     pub(crate) fn masked(&self, count: u64) {

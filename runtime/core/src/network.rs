@@ -63,7 +63,7 @@ impl Problem {
     pub fn none() -> Self {
         Self::new(
             Trouble::Denied,
-            "this sandbox has no network: the operator grants one (--allow-net HOST), and a sandbox asks for it (`network`)",
+            "this sandbox has no network: the operator grants one (--allow-net HOST, --network FILE), and a sandbox (`network`) or a call (`allow_network`) asks for it",
         )
     }
 }

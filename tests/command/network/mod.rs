@@ -115,7 +115,7 @@ fn net_01_no_way_out_without_a_grant() {
     let dormouse = open(folder.path());
     let kept = world.named(named(&dormouse, "alone"));
     let begun = Instant::now();
-    let sentence = "this sandbox has no network: the operator grants one (--allow-net HOST), and a sandbox asks for it (`network`)";
+    let sentence = "this sandbox has no network: the operator grants one (--allow-net HOST, --network FILE), and a sandbox (`network`) or a call (`allow_network`) asks for it";
     for (line, status, told) in [
         ("curl $U/echo", 7, format!("curl: (7) {sentence}\n")),
         ("curl -s $S/echo", 7, format!("curl: (7) {sentence}\n")),

@@ -53,9 +53,10 @@ fn evaluate(place: &PlaceArgs, arguments: EvalArgs, form: Form) -> Result<u8, Fa
     let run = once::watch(dormouse.runtime().eval(request), live.as_deref());
     let outcome = once::wait(run);
     once::close(connectors);
-    once::settle(network.as_deref());
+    let least = once::settle(network.as_deref());
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }
     once::show(outcome, form, live.as_deref(), View { offset, null, ..View::new(&name, &code) })
+        .map(|status| status.max(least))
 }

@@ -22,6 +22,12 @@ pub(crate) fn run(command: &NetCommand) -> Result<u8, Failure> {
 fn learn(arguments: &NetLearnArgs) -> Result<u8, Failure> {
     let learned = learned(arguments).map_err(Failure::Configuration)?;
     let text = learned.written(&arguments.profile).map_err(Failure::Configuration)?;
+    if learned.unread() > 0 && learned.is_empty() {
+        let told = format!("`{}` is no audit of the network", arguments.audit.display());
+        let hint =
+            "name the file of `--network-audit`, `network.jsonl` in the state folder if none was named";
+        return Err(Failure::Configuration(Error::args_invalid(told).with_hint(hint)));
+    }
     if learned.unread() > 0 {
         print::warning(&format!("lines that are none of an audit were passed over: {}", learned.unread()))?;
     }

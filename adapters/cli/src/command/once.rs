@@ -81,18 +81,19 @@ pub(crate) fn close(connectors: Option<Connectors>) {
     }
 }
 
-/// Waits a little for what a run leaves of its requests, so that the audit tells how each of them ended, and finishes a recording.
-pub(crate) fn settle(network: Option<&Outside>) {
-    let Some(gate) = network.map(Outside::gate) else { return };
+/// Waits a little for what a run leaves of its requests, so that the audit tells how each of them ended, and finishes a recording. The
+/// least exit status of the command from then on: 1 where the recording is not whole, which is told.
+pub(crate) fn settle(network: Option<&Outside>) -> u8 {
+    let Some(gate) = network.map(Outside::gate) else { return 0 };
     let settled = to_end(async {
         if !gate.settled(FINISHING).await {
             tracing::warn!("requests are still under way, and the audit does not tell how they end");
         }
         gate.recorded()
     });
-    if let Err(error) = settled {
-        let _ = print::error(&error);
-    }
+    let Err(error) = settled else { return 0 };
+    let _ = print::error(&error);
+    1
 }
 
 /// Does what can wait for the system without an end, as opening a pipe does, on a thread of its own. A process that is asked to end

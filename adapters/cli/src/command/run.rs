@@ -25,9 +25,9 @@ fn execute(place: &PlaceArgs, arguments: RunArgs, form: Form) -> Result<u8, Fail
     let network = once::wait(settings::network::give_to_program(&dormouse, network, &mut request))?;
     let run = once::watch(dormouse.command(request), live.as_deref());
     let outcome = once::wait(run);
-    once::settle(network.as_deref());
+    let least = once::settle(network.as_deref());
     if let Some(entry) = audit {
         entry.end(&outcome)?;
     }
-    once::show(outcome, form, live.as_deref(), View::new(&name, ""))
+    once::show(outcome, form, live.as_deref(), View::new(&name, "")).map(|status| status.max(least))
 }

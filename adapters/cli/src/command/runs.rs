@@ -51,10 +51,10 @@ pub(crate) fn run(
     // Runs are let go of before the servers that they use are ended.
     let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
     once::close(connectors);
-    once::settle(gate.as_deref());
+    let least = once::settle(gate.as_deref());
     let status = done?;
     closed?;
-    Ok(status)
+    Ok(status.max(least))
 }
 
 fn owner() -> Owner {

@@ -108,7 +108,7 @@ pub(crate) fn run(
     once::close(connectors);
     // Whatever came of it, what has changed is saved before it is told.
     let closed = once::to_end(async { dormouse.sandboxes()?.close().await });
-    once::settle(gate.as_deref());
+    let least = once::settle(gate.as_deref());
     let tidied = once::wait(async { dormouse.sandboxes()?.tidy(TIDYING).await });
     // Who asked the process to end does not wait for that.
     if let Some(error) = tidied.err().filter(|error| error.code() != ErrorCode::Cancelled) {
@@ -119,7 +119,7 @@ pub(crate) fn run(
         (Ok(answer), Err(error)) => answer.tell_unsaved(error),
         (Err(failure), _) => Err(failure),
     };
-    told.or_else(|failure| once::refuse(failure, form))
+    told.or_else(|failure| once::refuse(failure, form)).map(|status| status.max(least))
 }
 
 /// Sweeps the state folder, however long it takes.

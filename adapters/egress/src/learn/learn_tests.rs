@@ -42,6 +42,26 @@ fn parsed(text: &str) -> Settings {
 }
 
 #[test]
+fn what_went_nowhere_needs_no_rule() {
+    let nowhere = |url: &str, reason: &str| {
+        [line("sent", "GET", url), with(line("ended", "GET", url), "reason", json!(reason))]
+    };
+    let lines = [
+        nowhere("https://inner.example/x", "address").to_vec(),
+        nowhere("https://none.example/x", "unknown_name").to_vec(),
+        nowhere("https://a.example/v1/x", "reset").to_vec(),
+        nowhere("https://a.example/v1/y", "address").to_vec(),
+    ]
+    .concat();
+    let learned = learned(&lines, &Filter::default());
+    assert_eq!(learned.requests(), 1);
+    let text = learned.written("default").unwrap();
+    let rules: String = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(rules.contains("/v1/x") && !rules.contains("/v1/y") && !rules.contains("inner"), "{text}");
+    assert!(text.contains("inner.example") && text.contains("none.example"), "told: {text}");
+}
+
+#[test]
 fn an_audit_becomes_a_file_of_rules() {
     let mut lines = vec![
         line("sent", "GET", "https://api.example.com/v1/items/1"),

@@ -26,6 +26,8 @@ const MAX_LINE: u64 = 64 << 10;
 const MAX_PLACES: usize = 1_000;
 /// Paths of one method at one place; where there are more, any path is allowed.
 const MAX_PATHS: usize = 10_000;
+/// Reasons for which what was to be sent went nowhere.
+const NOWHERE: [&str; 2] = ["address", "unknown_name"];
 /// Places of refused requests that are told.
 const MAX_REFUSED: usize = 100;
 
@@ -123,6 +125,11 @@ impl Learned {
         self.requests
     }
 
+    /// Whether nothing left, and nothing was refused.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.refused.is_empty()
+    }
+
     /// Lines that are none of an audit.
     pub fn unread(&self) -> u64 {
         self.unread
@@ -167,6 +174,11 @@ impl Learned {
             )
             .with_hint("read that of one sandbox or run: --sandbox ID, --run ID"));
         }
+        if line.event == "ended" && line.reason.as_deref().is_some_and(|reason| NOWHERE.contains(&reason)) {
+            self.requests = self.requests.saturating_sub(1);
+            self.never_left(&key, line);
+            return Ok(());
+        }
         let is_name = matches!(key.0, Host::Name(_));
         let place = self.places.entry(key).or_default();
         let is_new = line.event != "ended";
@@ -181,6 +193,35 @@ impl Learned {
             place.see(line.method, Path::of(&line.path), seen);
         }
         Ok(())
+    }
+}
+
+impl Learned {
+    /// It was written down as sent, and its name led nowhere that it may go.
+    fn never_left(&mut self, key: &(Host, u16, &'static str), line: Line) {
+        let refused = (key.0.clone(), key.1, line.reason.unwrap_or_default());
+        if self.refused.len() < MAX_REFUSED || self.refused.contains_key(&refused) {
+            *self.refused.entry(refused).or_default() += 1;
+        }
+        let Some(place) = self.places.get_mut(key) else { return };
+        if line.protocol == Protocol::Tcp {
+            place.streams = place.streams.saturating_sub(1);
+        } else {
+            let of = |path| (line.method.clone(), path);
+            let own = [of(Path::of(&line.path)), of(Path::Any)];
+            let Some(asked) = own.into_iter().find(|asked| place.requests.contains_key(asked)) else {
+                return;
+            };
+            if let Some(seen) = place.requests.get_mut(&asked) {
+                seen.count = seen.count.saturating_sub(1);
+                if seen.count == 0 {
+                    place.requests.remove(&asked);
+                }
+            }
+        }
+        if place.streams == 0 && place.requests.is_empty() {
+            self.places.remove(key);
+        }
     }
 }
 

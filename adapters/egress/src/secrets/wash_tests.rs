@@ -148,6 +148,10 @@ fn net_14_a_value_is_found_with_any_of_its_characters_escaped() {
     // What has an escape's beginning alone is as it came.
     let odd = "%%4%41%\\\\u004\\u00g1&#;&#x;&#xg;&#99999999999;&&amp&lt;\\ud800 %";
     for cut in 0..odd.len() {
-        assert_eq!(washed(&forms, &[&odd.as_bytes()[..cut], &odd.as_bytes()[cut..]]).0, odd.as_bytes(), "{cut}");
+        assert_eq!(
+            washed(&forms, &[&odd.as_bytes()[..cut], &odd.as_bytes()[cut..]]).0,
+            odd.as_bytes(),
+            "{cut}"
+        );
     }
 }

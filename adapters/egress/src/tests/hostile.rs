@@ -121,6 +121,16 @@ async fn net_08_an_answer_that_is_framed_oddly_is_refused() {
 }
 
 #[tokio::test]
+async fn net_08_a_length_beside_chunks_says_nothing() {
+    let answer =
+        "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n";
+    let server = Server::bytes(vec![answer.into()], false).await;
+    let (setup, url) = setup(&server, "").await;
+    let told = ask(&setup.way("ann", "s").run(Run::default()), get(&url, &[])).await.unwrap();
+    assert_eq!((told.body.as_str(), told.headers.get("content-length")), ("abcde", None));
+}
+
+#[tokio::test]
 async fn net_08_what_comes_behind_an_answer_is_no_answer_to_the_next_request() {
     let one = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nA";
     let two = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nB";
