@@ -123,7 +123,7 @@ fn requests_that_are_awaited_together_are_under_way_together() {
 /// More connections than the operator allows are not asked for: requests wait for their turn, and each counts once.
 #[test]
 fn a_smaller_budget_of_connections_is_kept_to() {
-    let narrow = Outside::with(&[], "[budget]\nrequests = 30\n[budget.owner]\nconnections = 3\n");
+    let narrow = Outside::with(&[], "[budget.owner]\nconnections = 3\nrequests = 30\n");
     let code = "const post = (n) => fetch('https://api.test:$HTTPS/echo', { method: 'POST', body: 'x'.repeat(1000) + n }).then((r) => r.json());
         const all = await Promise.all([...Array(30).keys()].map(post));
         all.every(({ body }, n) => body === 'x'.repeat(1000) + n)";
