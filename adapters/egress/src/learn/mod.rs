@@ -155,11 +155,7 @@ impl Learned {
             return Ok(());
         }
         if line.event == "refused" {
-            let reason = line.reason.unwrap_or_default();
-            let key = (host, line.port, reason);
-            if self.refused.len() < MAX_REFUSED || self.refused.contains_key(&key) {
-                *self.refused.entry(key).or_default() += 1;
-            }
+            self.refuse((host, line.port, line.reason.unwrap_or_default()));
             return Ok(());
         }
         // Only dialled: what is asked there has lines of its own.
@@ -197,12 +193,15 @@ impl Learned {
 }
 
 impl Learned {
+    fn refuse(&mut self, place: (Host, u16, String)) {
+        if self.refused.len() < MAX_REFUSED || self.refused.contains_key(&place) {
+            *self.refused.entry(place).or_default() += 1;
+        }
+    }
+
     /// It was written down as sent, and its name led nowhere that it may go.
     fn never_left(&mut self, key: &(Host, u16, &'static str), line: Line) {
-        let refused = (key.0.clone(), key.1, line.reason.unwrap_or_default());
-        if self.refused.len() < MAX_REFUSED || self.refused.contains_key(&refused) {
-            *self.refused.entry(refused).or_default() += 1;
-        }
+        self.refuse((key.0.clone(), key.1, line.reason.unwrap_or_default()));
         let Some(place) = self.places.get_mut(key) else { return };
         if line.protocol == Protocol::Tcp {
             place.streams = place.streams.saturating_sub(1);

@@ -1,7 +1,8 @@
 //! Values in answers become stars of the same length, wherever the pieces of an answer are cut.
 //!
 //! The forms of all values are looked for at once, by the automaton of Aho and Corasick: in the text as it is, and in the text with its
-//! escapes undone. Kept back is only what may be the beginning of a form, so that events are not late. The automaton is written here because it holds the values: it is wiped with them.
+//! escapes undone. Kept back is only what may be the beginning of a form, so that events are not late. The automaton is written here
+//! because it holds the values: it is wiped with them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
